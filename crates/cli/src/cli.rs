@@ -1,4 +1,4 @@
-//! The command line: what there is, and how it ends.
+//! The command line: arguments, dispatch to the commands and exit status.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ from the file named by --config, or ./espalier.toml where it exists:
 
 Exit status: 0 success, 1 a problem with the data or the store, 2 a wrong command line.";
 
-/// How the process ends where the command line is wrong.
+/// The exit status of a command line that cannot be parsed.
 const USAGE_STATUS: u8 = 2;
 
 /// The command line.
@@ -122,7 +122,7 @@ enum Command {
     Completions(Completions),
 }
 
-/// Runs the command that the process was started with.
+/// Parses the command line, runs the command and returns the exit status.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -135,7 +135,7 @@ pub fn run() -> ExitCode {
         }
         Err(error) if error.use_stderr() => {
             let text = without_secrets(&error.render().to_string());
-            // Nobody is left to tell where this fails.
+            // A failed write to standard error cannot be reported.
             let _ = writeln!(io::stderr(), "{}", text.trim_end());
             return ExitCode::from(USAGE_STATUS);
         }
@@ -146,7 +146,7 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_silent() => ExitCode::SUCCESS,
         Err(failure) => {
-            // One command prints one JSON value.
+            // A command prints one JSON value only.
             if !(json && failure.is_answered()) {
                 report(&failure, json);
             }
@@ -155,18 +155,18 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// What the command line parser reports, which repeats arguments: without passwords and control characters.
+/// Removes passwords and control characters from an error of the parser, which repeats arguments.
 fn without_secrets(text: &str) -> String {
     let mut text = text.to_owned();
     for argument in std::env::args().skip(1) {
         let value = argument
             .split_once('=')
             .map_or(&*argument, |(_, value)| value);
-        // The parser leaves out what moves the cursor.
+        // The parser strips escape sequences from the arguments that it repeats.
         let stripped = [&*argument, value].map(|text| StyledStr::from(text.to_owned()).to_string());
         for raw in [&*argument, value, &stripped[0], &stripped[1]] {
             let shown = espalier_drivers::redacted_url(raw);
-            // Arguments that are no URLs have passwords in no place that is known.
+            // Only URLs are redacted: in other arguments the position of a password is unknown.
             let shown = if raw.contains(":/") || raw.contains('@') {
                 &shown
             } else {
@@ -184,7 +184,7 @@ fn without_secrets(text: &str) -> String {
 }
 
 fn report(failure: &Failure, json: bool) {
-    // Nobody is left to tell where these fail.
+    // A failed write cannot be reported.
     let _ = if json {
         writeln!(output::stdout(Form::Json), "{}", failure.to_json())
     } else {
@@ -200,7 +200,9 @@ impl Cli {
             json: self.command.wants_json(),
             ..Settings::default()
         };
-        let settings = flags.over(Settings::surroundings(self.global.config.as_deref())?);
+        let settings = flags.over(Settings::from_environment_and_file(
+            self.global.config.as_deref(),
+        )?);
         let filter = settings.log.clone().or_else(|| self.command.log_filter());
         logging::start(filter.as_deref(), settings.log_format.as_deref())?;
         match &self.command {
@@ -280,7 +282,7 @@ impl Command {
         }
     }
 
-    /// What is logged where the settings do not say.
+    /// The log filter of the command if the settings have none.
     fn log_filter(&self) -> Option<String> {
         matches!(self, Self::Serve(_)).then(|| "info".to_owned())
     }

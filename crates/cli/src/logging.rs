@@ -1,14 +1,14 @@
-//! Logs: on standard error, as text or JSON, filtered as `RUST_LOG` is.
+//! Logging to standard error, as text or JSON, with a filter in the syntax of `RUST_LOG`.
 
 use tracing_subscriber::EnvFilter;
 
 use espalier_terminal::output::{Form, LogLine};
 use espalier_terminal::{Failure, Result};
 
-/// What is logged where nobody says.
+/// The filter if neither the settings nor the command have one.
 const DEFAULT_FILTER: &str = "warn";
 
-/// Starts logging. Once in a process.
+/// Starts logging. Is called once in a process.
 pub fn start(filter: Option<&str>, format: Option<&str>) -> Result<()> {
     let text = filter.unwrap_or(DEFAULT_FILTER);
     let filter = EnvFilter::try_new(text).map_err(|error| {
@@ -17,7 +17,7 @@ pub fn start(filter: Option<&str>, format: Option<&str>) -> Result<()> {
     })?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        // Colours are control characters themselves.
+        // Colours are written as control characters.
         .with_ansi(false);
     match format.unwrap_or("text") {
         "text" => builder.with_writer(|| LogLine::new(Form::Text)).init(),

@@ -1,8 +1,7 @@
 //! The `espalier` command.
 //!
-//! It wires the other crates together and holds what only a program has: the command line, the
-//! configuration, logging, progress and the benches. Commands work on a [`target::Endpoint`]: a
-//! store that this process opens, or a server.
+//! It connects the other crates and adds the command line, the configuration, logging, progress and the benches.
+//! Commands work on an [`endpoint::Endpoint`]: a store that this process opens, or a server.
 
 mod cli;
 mod commands;

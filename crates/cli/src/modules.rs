@@ -1,4 +1,4 @@
-//! Finding YANG modules in files, folders and among those that are built in.
+//! Finds YANG modules in files, in folders and among the built-in modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use espalier_yang::standard;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
-/// Folders within folders are followed this far.
+/// The maximum depth of nested folders.
 const FOLDER_DEPTH_MAX: usize = 16;
 
-/// The modules that the settings name, or `None` where they name none.
+/// Returns the modules named by the settings, or `None` if they name none.
 pub fn source(settings: &Settings) -> Result<Option<SchemaSource>> {
     if settings.yang.is_empty() {
         return Ok(None);
     }
     let mut modules = Vec::new();
-    for place in &settings.yang {
-        find(place, &mut modules)?;
+    for location in &settings.yang {
+        find(location, &mut modules)?;
     }
     // The same file may be named twice: once in its folder, once by itself.
     modules.sort_by(|a, b| (&a.name, &a.revision).cmp(&(&b.name, &b.revision)));
@@ -54,13 +54,13 @@ fn features(text: &str) -> Result<(String, Features)> {
     Ok((module.to_owned(), Features::Only(names)))
 }
 
-fn find(place: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
-    let path = Path::new(place);
+fn find(location: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
+    let path = Path::new(location);
     if path.is_dir() {
         let before = modules.len();
         find_below(path, 0, modules)?;
         if modules.len() == before {
-            return Err(Failure::usage("there is no .yang file in the folder").in_file(place));
+            return Err(Failure::usage("there is no .yang file in the folder").in_file(location));
         }
         return Ok(());
     }
@@ -68,13 +68,13 @@ fn find(place: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
         modules.push(read(path)?);
         return Ok(());
     }
-    let (name, revision) = match place.split_once('@') {
+    let (name, revision) = match location.split_once('@') {
         Some((name, revision)) => (name, Some(revision)),
-        None => (place, None),
+        None => (location, None),
     };
     let built_in = standard::module(name, revision).ok_or_else(|| {
         Failure::usage(format!(
-            "--yang {place}: no such file, folder or built-in module"
+            "--yang {location}: no such file, folder or built-in module"
         ))
         .hint("`espalier schema --built-in` lists the modules that are built in")
     })?;
@@ -123,54 +123,54 @@ fn read(path: &Path) -> Result<ModuleSource> {
     })
 }
 
-/// The name, and the latest revision, of a module or submodule. Reads words only: whether the
-/// text is right, the compiler says.
+/// Returns the name and the latest revision of a module or submodule. Reads tokens only; the compiler validates the
+/// text.
 fn name_and_revision(text: &str) -> Option<(String, Option<String>)> {
-    let mut words = Words { rest: text };
-    let keyword = words.next()?;
+    let mut tokens = Tokens { rest: text };
+    let keyword = tokens.next()?;
     if keyword.text != "module" && keyword.text != "submodule" {
         return None;
     }
-    let name = words
+    let name = tokens
         .next()
-        .filter(|word| word.is_argument())?
+        .filter(|token| token.is_argument())?
         .text
         .to_owned();
     let (mut depth, mut at_start) = (0_usize, false);
     let mut revision: Option<&str> = None;
-    while let Some(word) = words.next() {
-        match word.text {
-            "{" if word.is_bare => depth += 1,
-            "}" if word.is_bare => depth = depth.saturating_sub(1),
+    while let Some(token) = tokens.next() {
+        match token.text {
+            "{" if token.is_bare => depth += 1,
+            "}" if token.is_bare => depth = depth.saturating_sub(1),
             "revision" if depth == 1 && at_start => {
-                let date = words.next()?.text;
+                let date = tokens.next()?.text;
                 revision = revision.max(Some(date));
             }
             _ => {}
         }
-        at_start = word.is_bare && ["{", "}", ";"].contains(&word.text);
+        at_start = token.is_bare && ["{", "}", ";"].contains(&token.text);
     }
     Some((name, revision.map(str::to_owned)))
 }
 
 /// A token of YANG (RFC 7950 §6.1).
-struct Word<'a> {
+struct Token<'a> {
     text: &'a str,
     is_bare: bool,
 }
 
-impl Word<'_> {
+impl Token<'_> {
     fn is_argument(&self) -> bool {
         !self.is_bare || !["{", "}", ";"].contains(&self.text)
     }
 }
 
 /// The tokens of a YANG text, without comments.
-struct Words<'a> {
+struct Tokens<'a> {
     rest: &'a str,
 }
 
-impl<'a> Words<'a> {
+impl<'a> Tokens<'a> {
     fn skip_space_and_comments(&mut self) {
         loop {
             self.rest = self
@@ -200,15 +200,15 @@ impl<'a> Words<'a> {
     }
 }
 
-impl<'a> Iterator for Words<'a> {
-    type Item = Word<'a>;
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Word<'a>> {
+    fn next(&mut self) -> Option<Token<'a>> {
         self.skip_space_and_comments();
         let first = self.rest.chars().next()?;
         if first == '"' || first == '\'' {
             let text = self.quoted(first);
-            return Some(Word {
+            return Some(Token {
                 text,
                 is_bare: false,
             });
@@ -222,7 +222,7 @@ impl<'a> Iterator for Words<'a> {
         };
         let (text, rest) = self.rest.split_at(length);
         self.rest = rest;
-        Some(Word {
+        Some(Token {
             text,
             is_bare: true,
         })

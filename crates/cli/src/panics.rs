@@ -1,4 +1,4 @@
-//! How a panic is reported: as any other error, without passwords and without control characters.
+//! Reports of panics: as other errors, without passwords and control characters.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write};
@@ -6,10 +6,10 @@ use std::panic::{self, PanicHookInfo};
 
 use espalier_terminal::output;
 
-/// Reports panics of all threads so from now on.
+/// Installs the panic hook for all threads.
 pub fn report() {
     panic::set_hook(Box::new(|panic| {
-        // Nobody is left to tell where standard error is closed.
+        // A failed write to standard error cannot be reported.
         let _ = writeln!(
             io::stderr().lock(),
             "{}",

@@ -1,4 +1,4 @@
-//! What a command is told besides its arguments: flags, then environment, then a TOML file.
+//! Settings of commands: from flags, then the environment, then a TOML file.
 
 use std::env;
 use std::fs;
@@ -12,13 +12,13 @@ use serde::Deserialize;
 use espalier_terminal::output::Form;
 use espalier_terminal::{Failure, Result};
 
-/// The file that is read where `--config` names none and it exists.
+/// The configuration file that is read without `--config`, if it exists.
 const DEFAULT_FILE: &str = "espalier.toml";
 
-/// The dataspace and the anchor, where none is named.
+/// The default dataspace and anchor.
 pub const DEFAULT_NAME: &str = "default";
 
-/// The address to serve on, where none is named.
+/// The default address to serve on.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
 /// Where the data is: options that every command with data has.
@@ -127,7 +127,7 @@ pub struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// How lines are printed.
+    /// The form in which lines are printed.
     pub fn form(self) -> Form {
         match self.json {
             true => Form::Json,
@@ -144,9 +144,9 @@ pub struct Settings {
     pub store: Option<String>,
     /// The server, as a URL.
     pub server: Option<String>,
-    /// The certificate that the server's must be signed by, PEM.
+    /// The certificate that is the server's own or signed it, PEM.
     pub server_ca: Option<PathBuf>,
-    /// The certificate to show to the server, PEM.
+    /// The client certificate, PEM.
     pub client_cert: Option<PathBuf>,
     /// Its key, PEM.
     pub client_key: Option<PathBuf>,
@@ -156,10 +156,10 @@ pub struct Settings {
     pub implement: Vec<String>,
     /// Features by module.
     pub features: Vec<String>,
-    /// Whether data are removed that new modules do not have.
+    /// Whether an upgrade removes data of nodes that the new modules do not have.
     #[serde(skip)]
     pub drop_unknown: bool,
-    /// Whether a change of modules is only tried.
+    /// Whether an upgrade is checked only, without changes.
     #[serde(skip)]
     pub dry_run: bool,
     /// Whether results are printed as JSON.
@@ -175,9 +175,9 @@ pub struct Settings {
     pub datastore: Option<String>,
     /// The session.
     pub session: Option<String>,
-    /// Who commits are by.
+    /// The author of commits.
     pub author: Option<String>,
-    /// Why they are made.
+    /// The comment of commits.
     pub comment: Option<String>,
     /// The address to serve on.
     pub listen: Option<String>,
@@ -185,13 +185,13 @@ pub struct Settings {
     pub tls_cert: Option<PathBuf>,
     /// The server's key, PEM.
     pub tls_key: Option<PathBuf>,
-    /// The authorities that clients must have a certificate of, PEM.
+    /// The authorities that must have issued client certificates, PEM.
     pub client_ca: Option<PathBuf>,
-    /// Whether everybody is served, also beyond loopback.
+    /// Whether clients are served without authentication, also on addresses beyond loopback.
     pub insecure_no_authentication: Option<bool>,
-    /// Hosts that requests may name beside the server's own.
+    /// Hosts that requests may name in addition to the server's own.
     pub allowed_host: Vec<String>,
-    /// Connections at a time.
+    /// The maximum number of open connections.
     pub connections_max: Option<usize>,
     /// Seconds that a connection may stay without a request.
     pub header_timeout: Option<u64>,
@@ -199,11 +199,11 @@ pub struct Settings {
     pub body_pause: Option<u64>,
     /// The folder for large bodies.
     pub spill_dir: Option<PathBuf>,
-    /// Bytes that all bodies may take there.
+    /// The maximum bytes of all bodies in that folder.
     pub spill_max: Option<u64>,
-    /// What is logged, as `RUST_LOG` has it.
+    /// The log filter, in the syntax of `RUST_LOG`.
     pub log: Option<String>,
-    /// How it is logged: `text` or `json`.
+    /// The log format: `text` or `json`.
     pub log_format: Option<String>,
 }
 
@@ -234,9 +234,9 @@ impl From<&Access> for Settings {
 }
 
 impl Settings {
-    /// What environment and file say: `file` where it is named, else `espalier.toml` where it
-    /// exists in the working directory.
-    pub fn surroundings(file: Option<&Path>) -> Result<Self> {
+    /// Reads the environment and the configuration file: `file` if given, else `espalier.toml` in the working
+    /// directory, if it exists.
+    pub fn from_environment_and_file(file: Option<&Path>) -> Result<Self> {
         let environment = Self::from_environment(&|name| env::var(name).ok())?;
         let file = match file {
             Some(file) => Self::from_file(file)?,
@@ -309,12 +309,12 @@ impl Settings {
         })
     }
 
-    /// These settings, and for what they leave open those of `weaker`. A store and a server
-    /// exclude each other, so whichever is named first wins over both of the weaker source.
+    /// Merges two sources: a setting that `self` does not have is taken from `weaker`. Store and server exclude each
+    /// other: if `self` has one of them, both of `weaker` are ignored.
     #[must_use]
     pub fn over(self, weaker: Self) -> Self {
-        let placed = self.store.is_some() || self.server.is_some();
-        let (store, server) = if placed {
+        let has_location = self.store.is_some() || self.server.is_some();
+        let (store, server) = if has_location {
             (self.store, self.server)
         } else {
             (weaker.store, weaker.server)
@@ -325,9 +325,9 @@ impl Settings {
             server_ca: self.server_ca.or(weaker.server_ca),
             client_cert: self.client_cert.or(weaker.client_cert),
             client_key: self.client_key.or(weaker.client_key),
-            yang: first(self.yang, weaker.yang),
-            implement: first(self.implement, weaker.implement),
-            features: first(self.features, weaker.features),
+            yang: first_non_empty(self.yang, weaker.yang),
+            implement: first_non_empty(self.implement, weaker.implement),
+            features: first_non_empty(self.features, weaker.features),
             drop_unknown: self.drop_unknown || weaker.drop_unknown,
             dry_run: self.dry_run || weaker.dry_run,
             json: self.json || weaker.json,
@@ -345,7 +345,7 @@ impl Settings {
             insecure_no_authentication: self
                 .insecure_no_authentication
                 .or(weaker.insecure_no_authentication),
-            allowed_host: first(self.allowed_host, weaker.allowed_host),
+            allowed_host: first_non_empty(self.allowed_host, weaker.allowed_host),
             connections_max: self.connections_max.or(weaker.connections_max),
             header_timeout: self.header_timeout.or(weaker.header_timeout),
             body_pause: self.body_pause.or(weaker.body_pause),
@@ -356,9 +356,9 @@ impl Settings {
         }
     }
 
-    /// The same on the store of a URL, where one is given.
+    /// The settings with the store at `url`, if one is given.
     #[must_use]
-    pub fn at(self, url: Option<&str>) -> Self {
+    pub fn with_store(self, url: Option<&str>) -> Self {
         match url {
             Some(url) => Self {
                 store: Some(url.to_owned()),
@@ -369,40 +369,43 @@ impl Settings {
         }
     }
 
-    /// The dataspace, named or not.
+    /// The dataspace, or the default.
     pub fn dataspace(&self) -> &str {
         self.dataspace.as_deref().unwrap_or(DEFAULT_NAME)
     }
 
-    /// The datastore, named or not.
+    /// The datastore, or the default.
     pub fn datastore(&self) -> Result<Datastore> {
         let Some(name) = self.datastore.as_deref() else {
             return Ok(Datastore::Running);
         };
         Datastore::named(name).ok_or_else(|| {
-            let names: Vec<_> = Datastore::ALL.iter().map(|known| known.name()).collect();
+            let names: Vec<_> = Datastore::ALL
+                .iter()
+                .map(|datastore| datastore.name())
+                .collect();
             Failure::usage(format!("there is no datastore “{name}”"))
                 .hint(format!("it is one of {}", names.join(", ")))
         })
     }
 
-    /// Who commits are by.
+    /// The author of commits.
     pub fn author(&self) -> &str {
         self.author.as_deref().unwrap_or("espalier")
     }
 
-    /// The session; empty where there is none.
+    /// The session; empty if there is none.
     pub fn session(&self) -> &str {
         self.session.as_deref().unwrap_or_default()
     }
 
-    /// The anchor, named or not.
+    /// The anchor, or the default.
     pub fn anchor(&self) -> &str {
         self.anchor.as_deref().unwrap_or(DEFAULT_NAME)
     }
 }
 
-/// A variable of a type; none where it is not set, or empty.
+/// Parses an environment variable; `None` if it is not set or empty.
 fn parsed<T: FromStr>(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>> {
     let Some(value) = variable(name).filter(|value| !value.is_empty()) else {
         return Ok(None);
@@ -411,7 +414,7 @@ fn parsed<T: FromStr>(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> 
     value.parse().map(Some).map_err(wrong)
 }
 
-fn first(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
+fn first_non_empty(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
     if strong.is_empty() { weak } else { strong }
 }
 

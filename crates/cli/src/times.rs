@@ -1,4 +1,4 @@
-//! Points in time and spans, as people write them.
+//! Times and durations as text.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use espalier_terminal::{Failure, Result};
 
 const DAY_SECONDS: u64 = 24 * 3600;
 
-/// A point in time as RFC 3339 has it, in UTC: `2026-11-21T23:16:17.250Z`.
+/// Formats a time according to RFC 3339, in UTC: `2026-11-21T23:16:17.250Z`.
 pub fn rfc3339(time: Timestamp) -> String {
     let (seconds, milliseconds) = (time.0 / 1000, time.0 % 1000);
     let (year, month, day) = date(seconds / DAY_SECONDS);
@@ -17,8 +17,8 @@ pub fn rfc3339(time: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
 }
 
-/// The date of a day counted from 1970-01-01. Years are counted from March, so that the leap day
-/// is the last of its year; 400 years have 146,097 days.
+/// The year, month and day of a day number counted from 1970-01-01. Years are counted from March, so that the leap
+/// day is the last of its year; 400 years have 146,097 days.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -32,8 +32,8 @@ fn date(days: u64) -> (u64, u64, u64) {
     (year, month, day)
 }
 
-/// A span as in `90s`, `15m`, `12h`, `30d`.
-pub fn span(text: &str) -> Result<Duration> {
+/// Parses a duration such as `90s`, `15m`, `12h` or `30d`.
+pub fn parse_duration(text: &str) -> Result<Duration> {
     let failed = || {
         Failure::usage(format!("{text} is no span of time"))
             .hint("write a number and s, m, h or d, as in 30d")
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_as_the_calendar_has_them() {
+    fn rfc3339_formats_calendar_dates() {
         let cases = [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"),
@@ -72,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn spans_have_a_unit() {
-        assert_eq!(span("90s").unwrap(), Duration::from_secs(90));
-        assert_eq!(span("2d").unwrap(), Duration::from_secs(172_800));
+    fn durations_have_a_unit() {
+        assert_eq!(parse_duration("90s").unwrap(), Duration::from_secs(90));
+        assert_eq!(parse_duration("2d").unwrap(), Duration::from_secs(172_800));
         for wrong in [
             "",
             "d",
@@ -85,7 +85,7 @@ mod tests {
             "é",
             "99999999999999999999d",
         ] {
-            assert!(span(wrong).is_err(), "{wrong}");
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
     }
 }

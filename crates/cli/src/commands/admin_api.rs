@@ -1,8 +1,8 @@
-//! The API below `/espalier`: what a route has to say of itself, and what is done for all of them alike.
+//! The HTTP API below `/espalier`: registration of routes, and the handling that all of them share.
 //!
-//! A route is added as one that reads or as one that writes. Router and OpenAPI description are made of
-//! both, and what writes has its media type checked and its body taken in here, so that no route can do
-//! without. Errors have the body of RFC 8040 §7.1.
+//! A route is added as a read route or as a write route. The router and the OpenAPI description are built from both.
+//! For write routes the media type is checked and the body is buffered here, so that no route can omit it. Errors
+//! have the body of RFC 8040 §7.1.
 
 use std::sync::Arc;
 
@@ -23,22 +23,19 @@ use serde_json::{Map, Value as Json, json};
 
 use espalier_terminal::document::Format;
 
-/// Where the OpenAPI description is served.
+/// The path of the OpenAPI description.
 const OPENAPI_PATH: &str = "/openapi/espalier.json";
 
-/// Why a request is refused.
-pub type Refused = Errors;
-
-/// What the body of a request is.
+/// The content of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
-    /// An object of JSON.
+pub enum BodyKind {
+    /// A JSON object.
     Json,
-    /// Data of the models.
+    /// Data of the YANG modules.
     Data,
 }
 
-impl Takes {
+impl BodyKind {
     fn media(self) -> &'static [&'static str] {
         match self {
             Self::Json => &["application/json"],
@@ -47,23 +44,23 @@ impl Takes {
     }
 }
 
-/// A request that writes.
-pub struct Asked {
-    /// Its head.
+/// A request to a write route.
+pub struct WriteRequest {
+    /// The head.
     pub parts: Parts,
-    /// The media type of its body, without parameters and in small letters.
+    /// The media type of the body, without parameters and in lower case.
     pub media: String,
     body: Held,
 }
 
-impl Asked {
+impl WriteRequest {
     /// The body.
     pub fn body(&self) -> &[u8] {
         self.body.bytes()
     }
 
-    /// The body, as an object.
-    pub fn object<T: DeserializeOwned>(&self) -> Result<T, Refused> {
+    /// Parses the body as JSON.
+    pub fn object<T: DeserializeOwned>(&self) -> Result<T, Errors> {
         serde_json::from_slice(self.body())
             .map_err(|error| DataError::new(ErrorTag::MalformedMessage, error.to_string()).into())
     }
@@ -71,20 +68,20 @@ impl Asked {
 
 /// A route that writes.
 #[derive(Clone, Copy)]
-pub struct Write {
-    /// Where it is.
+pub struct WriteRoute {
+    /// The path.
     pub path: &'static str,
-    /// What it does.
+    /// The summary in the OpenAPI description.
     pub summary: &'static str,
-    /// What its body is.
-    pub takes: Takes,
-    /// Bytes of its body, at the most.
+    /// The content of the body.
+    pub body: BodyKind,
+    /// The maximum size of the body.
     pub bytes_max: u64,
-    /// What answers it, on a thread that may block.
-    pub handler: fn(&Tree, &Asked) -> Result<Response, Refused>,
+    /// The handler, called on a thread that may block.
+    pub handler: fn(&Tree, &WriteRequest) -> Result<Response, Errors>,
 }
 
-/// The routes below `/espalier`, as far as they are added.
+/// A builder of the routes below `/espalier`.
 pub struct AdminApi {
     tree: Tree,
     intake: Intake,
@@ -93,7 +90,7 @@ pub struct AdminApi {
 }
 
 impl AdminApi {
-    /// No routes, for a tree. Bodies are taken in by `intake`.
+    /// Creates a builder without routes for a tree. `intake` buffers bodies.
     pub fn new(tree: Tree, intake: Intake) -> Self {
         Self {
             tree,
@@ -103,8 +100,8 @@ impl AdminApi {
         }
     }
 
-    /// With a route that reads.
-    pub fn reads<H, T>(mut self, path: &str, summary: &str, handler: H) -> Self
+    /// Adds a read route.
+    pub fn read_route<H, T>(mut self, path: &str, summary: &str, handler: H) -> Self
     where
         H: Handler<T, Tree>,
         T: 'static,
@@ -114,20 +111,20 @@ impl AdminApi {
         self
     }
 
-    /// With a route that writes.
-    pub fn writes(mut self, write: Write) -> Self {
+    /// Adds a write route.
+    pub fn write_route(mut self, route: WriteRoute) -> Self {
         let (tree, intake) = (self.tree.clone(), self.intake.clone());
-        let handler = move |request: Request| answer(tree, intake, write, request);
-        self.router = self.router.route(write.path, post(handler));
-        let content = write.takes.media().iter();
+        let handler = move |request: Request| handle_write(tree, intake, route, request);
+        self.router = self.router.route(route.path, post(handler));
+        let content = route.body.media().iter();
         let content: Map<_, _> = content
             .map(|media| ((*media).to_owned(), json!({})))
             .collect();
         let described = json!({
-            "summary": write.summary,
+            "summary": route.summary,
             "requestBody": {"required": true, "content": content},
         });
-        self.describe(write.path, "post", described);
+        self.describe(route.path, "post", described);
         self
     }
 
@@ -138,7 +135,7 @@ impl AdminApi {
         entry[method] = described;
     }
 
-    /// The router, with the OpenAPI description of all routes.
+    /// Builds the router, with the OpenAPI description of all routes.
     pub fn router(self) -> Router {
         let description = json!({
             "openapi": "3.1.0",
@@ -150,32 +147,32 @@ impl AdminApi {
             "paths": self.paths,
         });
         let description = Arc::new(description);
-        let describe = move || async move { json_answer(&*description) };
+        let describe = move || async move { json_response(&*description) };
         self.router
             .route(OPENAPI_PATH, get(describe))
             .with_state(self.tree)
     }
 }
 
-async fn answer(tree: Tree, intake: Intake, write: Write, request: Request) -> Response {
+async fn handle_write(tree: Tree, intake: Intake, route: WriteRoute, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let media = media(&parts.headers).map_or(String::new(), |media| media.essence);
-    if !write.takes.media().contains(&media.as_str()) {
-        return other_media(&media, write.takes);
+    if !route.body.media().contains(&media.as_str()) {
+        return unsupported_media_type(&media, route.body);
     }
-    let held = async {
-        let staged = intake.stage(&parts.headers, body, write.bytes_max);
+    let buffered = async {
+        let staged = intake.stage(&parts.headers, body, route.bytes_max);
         intake.hold(staged.await?).await
     };
-    let body = match held.await {
+    let body = match buffered.await {
         Ok(body) => body,
-        Err(error) => return not_taken_in(&error),
+        Err(error) => return intake_failure(&error),
     };
-    let asked = Asked { parts, media, body };
-    let done = tokio::task::spawn_blocking(move || (write.handler)(&tree, &asked));
-    match done.await {
+    let request = WriteRequest { parts, media, body };
+    let outcome = tokio::task::spawn_blocking(move || (route.handler)(&tree, &request));
+    match outcome.await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(errors)) => refusal(&errors),
+        Ok(Err(errors)) => error_response(&errors),
         Err(error) => {
             tracing::error!(%error, "a request ended early");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -183,17 +180,17 @@ async fn answer(tree: Tree, intake: Intake, write: Write, request: Request) -> R
     }
 }
 
-fn other_media(media: &str, takes: Takes) -> Response {
-    let expected = takes.media().join(" or ");
+fn unsupported_media_type(media: &str, body: BodyKind) -> Response {
+    let expected = body.media().join(" or ");
     let message = match media {
         "" => format!("the request has no Content-Type; send {expected}"),
         media => format!("the body is {media}; send {expected}"),
     };
     let error = DataError::new(ErrorTag::InvalidValue, message).of_type(ErrorType::Protocol);
-    refusal_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error.into())
+    error_response_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error.into())
 }
 
-fn not_taken_in(error: &IntakeError) -> Response {
+fn intake_failure(error: &IntakeError) -> Response {
     let tag = match error {
         IntakeError::TooLarge { .. } => ErrorTag::TooBig,
         IntakeError::NoRoom(_) => ErrorTag::ResourceDenied,
@@ -201,10 +198,10 @@ fn not_taken_in(error: &IntakeError) -> Response {
         _ => ErrorTag::MalformedMessage,
     };
     let data_error = DataError::new(tag, error.to_string()).of_type(ErrorType::Protocol);
-    refusal_with(error.status(), &data_error.into())
+    error_response_with(error.status(), &data_error.into())
 }
 
-/// The parameters of a request; wrong ones are refused as all errors are.
+/// The query parameters of a request; invalid ones are rejected with the usual error body.
 pub struct Parameters<T>(pub T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
@@ -216,13 +213,13 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
             .map(|Query(parameters)| Self(parameters))
             .map_err(|error| {
                 let error = DataError::new(ErrorTag::InvalidValue, error.body_text());
-                refusal(&error.of_type(ErrorType::Protocol).into())
+                error_response(&error.of_type(ErrorType::Protocol).into())
             })
     }
 }
 
-/// An answer in JSON.
-pub fn json_answer(value: &impl Serialize) -> Response {
+/// A JSON response.
+pub fn json_response(value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
         Err(error) => {
@@ -232,15 +229,15 @@ pub fn json_answer(value: &impl Serialize) -> Response {
     }
 }
 
-/// Whether the first error is one of the data: a constraint that would be broken, or what running and
-/// a candidate changed differently. Such an error has a place in the data, or an application's tag.
-fn is_of_data(errors: &Errors) -> bool {
+/// Returns whether the first error is about the data: a violated constraint, or a conflict between running and a
+/// candidate. Such an error has a path or an app-tag.
+fn is_data_error(errors: &Errors) -> bool {
     let first = errors.iter().next();
     first.is_some_and(|error| error.app_tag.is_some() || !error.path.is_empty())
 }
 
-/// The answer that tells errors, with the status of the first.
-pub fn refusal(errors: &Errors) -> Response {
+/// The response for errors, with the status of the first.
+pub fn error_response(errors: &Errors) -> Response {
     let status = match errors.iter().next().map(|error| error.tag) {
         Some(
             ErrorTag::DataExists
@@ -249,16 +246,16 @@ pub fn refusal(errors: &Errors) -> Response {
             | ErrorTag::LockDenied
             | ErrorTag::ResourceDenied,
         ) => StatusCode::CONFLICT,
-        Some(ErrorTag::OperationFailed) if is_of_data(errors) => StatusCode::PRECONDITION_FAILED,
+        Some(ErrorTag::OperationFailed) if is_data_error(errors) => StatusCode::PRECONDITION_FAILED,
         Some(ErrorTag::OperationNotSupported) => StatusCode::METHOD_NOT_ALLOWED,
         Some(ErrorTag::OperationFailed) => StatusCode::INTERNAL_SERVER_ERROR,
         Some(ErrorTag::TooBig) => StatusCode::PAYLOAD_TOO_LARGE,
         _ => StatusCode::BAD_REQUEST,
     };
-    refusal_with(status, errors)
+    error_response_with(status, errors)
 }
 
-fn refusal_with(status: StatusCode, errors: &Errors) -> Response {
+fn error_response_with(status: StatusCode, errors: &Errors) -> Response {
     let items: Vec<_> = errors
         .iter()
         .map(|error| {

@@ -6,7 +6,7 @@ use clap::Args;
 use espalier_store::{Clock, Error, SystemClock};
 use serde_json::json;
 
-use crate::commands::transfer::Shown;
+use crate::commands::transfer::PhaseProgress;
 use crate::endpoint;
 use crate::settings::OutputOptions;
 use espalier_terminal::output;
@@ -41,7 +41,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         if self.file.exists() && !self.file.is_file() {
             return Err(Failure::usage("that is no file, and is not replaced")
@@ -52,14 +52,14 @@ impl Backup {
         let from = endpoint::open_source(&self.url)?;
         let total = from.usage()?.keys;
         let mut unfinished = OutputFile::create(&self.file)?;
-        let mut shown = Shown::new("writing", Some(total));
+        let mut progress = PhaseProgress::new("writing", Some(total));
         let written = espalier_store::backup(
             &*from,
             unfinished.writer(),
             SystemClock.now(),
-            &mut |phase, rows| shown.tell(phase, rows),
+            &mut |phase, rows| progress.update(phase, rows),
         );
-        shown.finish();
+        progress.finish();
         let written = written.map_err(|error| match error {
             Error::Write(error) => Failure::data(format!("the backup cannot be written: {error}"))
                 .in_file(self.file.display()),

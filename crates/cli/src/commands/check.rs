@@ -9,7 +9,7 @@ use espalier_stats::Stats;
 use espalier_store::{Store, Subspace};
 use serde_json::json;
 
-use crate::endpoint::{self, Opening};
+use crate::endpoint::{self, OpenMode};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
@@ -39,21 +39,21 @@ pub struct Check {
 }
 
 impl Check {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
-            .at(self.url.as_deref());
+            .with_store(self.url.as_deref());
         if settings.server.is_some() {
             return Err(
                 Failure::usage("check works on a store, not through a server")
                     .hint("a store can be checked while it is served: --store embedded:DIR"),
             );
         }
-        let driver = endpoint::open_driver(&settings, Opening::Existing)?;
+        let driver = endpoint::open_driver(&settings, OpenMode::Existing)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
-        // The engine first: LMDB ends the process where it meets a damaged page.
+        // The engine is checked first: LMDB ends the process at a damaged page.
         let mut findings = driver.check()?;
         if findings.is_empty() {
             let store = endpoint::store_on(driver)?;
@@ -96,7 +96,7 @@ impl Check {
     }
 }
 
-/// What is not wrong, and should not stay: files that others than their owner can read or write.
+/// Warnings: files that others than their owner can read or write.
 fn warnings(settings: &Settings) -> Result<Vec<String>> {
     let Some(url) = settings.store.as_deref() else {
         return Ok(Vec::new());
@@ -109,7 +109,7 @@ fn warnings(settings: &Settings) -> Result<Vec<String>> {
     Ok(warnings.collect())
 }
 
-/// Examines every collection; tells how many documents there are.
+/// Checks every collection; returns the number of documents.
 fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
     let prefix = Subspace::Documents.key();
     let documents = Documents::new(Arc::clone(store.driver()), &prefix);

@@ -3,7 +3,7 @@
 use clap::Args;
 use espalier_store::CONFIRM_SECONDS_DEFAULT;
 
-use crate::commands::datastore_operation::act;
+use crate::commands::datastore_operation::run_operation;
 use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
@@ -54,7 +54,7 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let persist_id = self.persist_id.clone();
         let what = match self.cancel {
@@ -67,7 +67,7 @@ impl Commit {
                 persist_id,
             },
         };
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,

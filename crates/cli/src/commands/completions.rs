@@ -26,7 +26,7 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "espalier", &mut text);

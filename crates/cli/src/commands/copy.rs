@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::commands::transfer::{self, Shown};
+use crate::commands::transfer::{self, PhaseProgress};
 use crate::endpoint;
 use crate::settings::OutputOptions;
 use espalier_terminal::{Failure, Result, url_name};
@@ -36,29 +36,29 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
-        if endpoint::is_same_place(&self.from, &self.to) {
+        if endpoint::is_same_store(&self.from, &self.to) {
             return Err(
                 Failure::usage("the source and the target are the same store")
                     .hint("name another target"),
             );
         }
         let from = endpoint::open_source(&self.from)?;
-        // Before the target is made where there is nothing.
+        // Checked before the target is opened, which creates it.
         espalier_store::check_source(&*from).map_err(transfer::failure)?;
         let to = endpoint::open_target(&self.to)?;
         let total = from.usage()?.keys;
-        let mut shown = Shown::new("copying", Some(total));
+        let mut progress = PhaseProgress::new("copying", Some(total));
         let name = url_name(&self.from);
         let copied = espalier_store::copy(
             &*from,
             &name,
             &*to,
-            transfer::existing(self.force),
-            &mut |phase, rows| shown.tell(phase, rows),
+            transfer::existing_rows(self.force),
+            &mut |phase, rows| progress.update(phase, rows),
         );
-        shown.finish();
-        transfer::answer(self.output_options.json, "copied", to, copied)
+        progress.finish();
+        transfer::print_report(self.output_options.json, "copied", to, copied)
     }
 }

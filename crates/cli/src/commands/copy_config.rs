@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::commands::datastore_operation::act;
+use crate::commands::datastore_operation::run_operation;
 use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
@@ -30,14 +30,14 @@ pub struct CopyConfig {
 }
 
 impl CopyConfig {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let access = Access {
             datastore: Some(self.to.clone()),
             ..self.access.clone()
         };
         let from = self.from.clone();
-        act(
+        run_operation(
             &access,
             self.output_options,
             settings,
@@ -64,13 +64,13 @@ pub struct DeleteConfig {
 }
 
 impl DeleteConfig {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let access = Access {
             datastore: Some(self.name.clone()),
             ..self.access.clone()
         };
-        act(
+        run_operation(
             &access,
             self.output_options,
             settings,

@@ -1,53 +1,53 @@
-//! What the commands about whole datastores have in common: whom they ask, and what they print.
+//! The common part of commands on whole datastores: they perform an operation on the endpoint and print its result.
 
-use crate::endpoint::{self, DatastoreOperation, Of, OperationRequest};
+use crate::endpoint::{self, DatastoreOperation, LockOwner, OperationRequest};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Has something done with a datastore; `default` where none is named.
-pub fn act(
+/// Performs an operation on the datastore of the settings, or on `default` if they name none.
+pub fn run_operation(
     access: &Access,
     output_options: OutputOptions,
     settings: Settings,
     default: &str,
-    act: DatastoreOperation,
+    operation: DatastoreOperation,
 ) -> Result<()> {
     let settings = Settings::from(access).over(settings);
-    let of_session = matches!(
-        act,
+    let needs_session = matches!(
+        operation,
         DatastoreOperation::Lock { .. }
             | DatastoreOperation::Unlock {
-                of: Of::Session,
+                of: LockOwner::Session,
                 ..
             }
             | DatastoreOperation::EndSession
     );
-    if of_session && settings.session().is_empty() {
+    if needs_session && settings.session().is_empty() {
         return Err(
             Failure::usage("a lock belongs to a session, and none is named")
                 .hint("add --session NAME (any name), or set ESPALIER_SESSION"),
         );
     }
-    let acting = OperationRequest {
+    let request = OperationRequest {
         datastore: settings.datastore.clone().unwrap_or(default.to_owned()),
         session: settings.session().to_owned(),
         author: settings.author().to_owned(),
         comment: settings.comment.clone().unwrap_or_default(),
-        act,
+        operation,
     };
-    // The datastore is beside the one that is opened, so that a mistake in its name is told the
-    // same way by a store and by a server.
-    let beside = Settings {
+    // The endpoint is opened on running and the operation names the datastore, so that a store and a server report
+    // the same error for a wrong name.
+    let endpoint_settings = Settings {
         datastore: None,
         ..settings
     };
-    let endpoint = match acting.act {
+    let endpoint = match request.operation {
         DatastoreOperation::Locks | DatastoreOperation::Validate => {
-            endpoint::open_existing(&beside)?
+            endpoint::open_existing(&endpoint_settings)?
         }
-        _ => endpoint::open(&beside)?,
+        _ => endpoint::open(&endpoint_settings)?,
     };
-    let outcome = endpoint.act(&acting)?;
+    let outcome = endpoint.perform(&request)?;
     output::print_result(output_options.json, &outcome.value, &outcome.text)
 }

@@ -1,31 +1,32 @@
-//! What `serve` offers so that datastores can be committed, validated, locked and copied through it.
+//! The HTTP route with which datastores are committed, validated, locked and copied.
 //!
-//! - `POST /espalier/datastores`: an [`OperationRequest`] as JSON; the answer is an
-//!   [`Outcome`](crate::target::Outcome).
+//! - `POST /espalier/datastores`: an [`OperationRequest`] as JSON; the response is an
+//!   [`Outcome`](crate::endpoint::Outcome).
 
 use axum::response::Response;
 use espalier_store::Tree;
+use espalier_yang::Errors;
 
-use super::admin_api::{AdminApi, Asked, Refused, Takes, Write, json_answer};
+use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute, json_response};
 use crate::endpoint::{DATASTORES_PATH, OperationRequest, perform};
 use espalier_terminal::Failure;
 
-/// Bytes in a request, at the most.
-const ACTING_BYTES_MAX: u64 = 1 << 20;
+/// The maximum size of a request.
+const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
 /// Adds the routes for a tree.
 pub fn add(api: AdminApi) -> AdminApi {
-    api.writes(Write {
+    api.write_route(WriteRoute {
         path: DATASTORES_PATH,
         summary: "Commit, validate, discard, update, lock, unlock or copy datastores",
-        takes: Takes::Json,
-        bytes_max: ACTING_BYTES_MAX,
-        handler: act,
+        body: BodyKind::Json,
+        bytes_max: REQUEST_BYTES_MAX,
+        handler: perform_operation,
     })
 }
 
-fn act(tree: &Tree, asked: &Asked) -> Result<Response, Refused> {
-    let acting: OperationRequest = asked.object()?;
-    let outcome = perform(tree, &acting).map_err(Failure::into_errors)?;
-    Ok(json_answer(&outcome))
+fn perform_operation(tree: &Tree, request: &WriteRequest) -> Result<Response, Errors> {
+    let operation: OperationRequest = request.object()?;
+    let outcome = perform(tree, &operation).map_err(Failure::into_errors)?;
+    Ok(json_response(&outcome))
 }

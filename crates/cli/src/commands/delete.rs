@@ -29,14 +29,14 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open(&settings)?;
         let path = self.parsed(&*endpoint.schema()?);
-        let path = path.map_err(|failure| endpoint.refused(failure))?;
+        let path = path.map_err(|failure| endpoint.revert_modules(failure))?;
         let changed = endpoint.change(Change::Delete(path))?;
-        changed.answer(self.output_options.json, "")
+        changed.print(self.output_options.json, "")
     }
 
     fn parsed(&self, schema: &Schema) -> Result<InstancePath> {

@@ -44,7 +44,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open_existing(&settings)?;

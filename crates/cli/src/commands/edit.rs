@@ -4,12 +4,12 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::endpoint::{self, Change, EditHow, TestChoice};
+use crate::endpoint::{self, Change, EditParameters, TestChoice};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::document::{self, Format};
 use espalier_terminal::{Failure, Result};
 
-/// A document of edits may have this many bytes; larger ones are loaded.
+/// The maximum size of a document of edits; larger ones are loaded.
 pub const EDIT_BYTES_MAX: u64 = 64 << 20;
 
 /// Change many nodes in one commit, each by its own operation
@@ -41,7 +41,7 @@ pub struct Edit {
     format: Option<Format>,
 
     #[command(flatten)]
-    how: EditHow,
+    parameters: EditParameters,
 
     #[command(flatten)]
     access: Access,
@@ -51,7 +51,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let (input, _) = document::open(&self.file)?;
@@ -65,20 +65,20 @@ impl Edit {
             );
         }
         let format = Format::of(&self.file, self.format);
-        // Only now, as its modules may be brought to others.
+        // Opened last, as opening may upgrade the modules.
         let endpoint = endpoint::open(&settings)?;
         let changed = endpoint
             .change(Change::Document {
                 text,
                 format,
-                how: self.how,
+                parameters: self.parameters,
             })
             .map_err(|failure| failure.in_file(document::display_name(&self.file)))?;
-        let text = match (self.how.test_option, changed.is_changed) {
+        let text = match (self.parameters.test_option, changed.is_changed) {
             (TestChoice::TestOnly, _) => "valid; nothing was done",
             (_, Some(false)) => "nothing differs",
             _ => "",
         };
-        changed.answer(self.output_options.json, text)
+        changed.print(self.output_options.json, text)
     }
 }

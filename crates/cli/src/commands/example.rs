@@ -46,7 +46,7 @@ enum Name {
 }
 
 impl Example {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         let Name::Network = self.name;
         let failed = |error: io::Error| {
@@ -54,7 +54,7 @@ impl Example {
                 .in_file(self.output.display())
         };
         let mut files = example::files(&self.output, self.devices).map_err(failed)?;
-        // One that is there already, as it would be written, is left alone.
+        // A file with the same contents is not written again.
         files.retain(|(file, text)| !fs::read(file).is_ok_and(|found| found == *text));
         for (file, _) in &files {
             output_file::check(file, Existing::of(self.force), None)?;

@@ -49,12 +49,12 @@ pub struct Export {
 }
 
 impl Export {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let is_standard = self.output == STANDARD;
         if !is_standard {
-            // Before the store is opened, which may take long.
+            // Checked before the store is opened, which may take long.
             let (file, existing) = (Path::new(&self.output), Existing::of(self.force));
             output_file::check(file, existing, settings.store.as_deref())?;
         }
@@ -82,7 +82,7 @@ impl Export {
         output::print_result(self.output_options.json, &value, &text)
     }
 
-    /// The file appears under its name only when it is complete.
+    /// Writes the file, which appears under its name only when it is complete.
     fn write_file(&self, endpoint: &dyn endpoint::Endpoint, read: &Read<'_>) -> Result<u64> {
         let mut file = OutputFile::create(Path::new(&self.output))?;
         let bytes = self.write(endpoint, read, file.writer())?;

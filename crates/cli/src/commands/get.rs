@@ -83,7 +83,7 @@ enum DefaultsChoice {
 }
 
 impl Get {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open_existing(&settings)?;

@@ -50,23 +50,27 @@ pub struct History {
 }
 
 impl History {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        let age = self.keep_age.as_deref().map(times::span).transpose()?;
+        let age = self
+            .keep_age
+            .as_deref()
+            .map(times::parse_duration)
+            .transpose()?;
         let endpoint = endpoint::open_existing(&settings)?;
         if self.keep.is_some() || age.is_some() {
             return self.retain(&*endpoint, age);
         }
         let mut out = output::stdout(self.output_options.form());
         let (mut from, mut left) = (self.from, self.limit);
-        // What the next commit, or now, says of the clock of the one before.
+        // The time of a commit is compared with that of the next commit, or the current time.
         let now = SystemClock.now();
         let mut later = now;
         while left > 0 {
             let page = endpoint.history(from, left.min(HISTORY_PAGE_MAX))?;
             for commit in &page {
-                let clock = Told::of(commit.time, later);
+                let clock = ClockCheck::of(commit.time, later);
                 later = now.min(commit.time);
                 match self.output_options.json {
                     true => writeln!(out, "{}", to_json(commit, clock))?,
@@ -98,15 +102,15 @@ impl History {
     }
 }
 
-/// Whether the clock that a commit has its time of can have been right.
+/// Whether the time of a commit is plausible.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ClockCheck {
     Plausible,
-    /// The time is later than that of the next commit, or is still to come.
+    /// The time is later than that of the next commit, or in the future.
     Ahead,
 }
 
-impl Told {
+impl ClockCheck {
     fn of(time: Timestamp, later: Timestamp) -> Self {
         match time.is_ahead_of(later) {
             true => Self::Ahead,
@@ -115,21 +119,21 @@ impl Told {
     }
 }
 
-/// A commit, for programs.
-fn to_json(commit: &CommitInfo, clock: Told) -> Value {
+/// A commit as JSON.
+fn to_json(commit: &CommitInfo, clock: ClockCheck) -> Value {
     let mut value = json!({
         "version": commit.version,
         "time": times::rfc3339(commit.time),
         "author": commit.author,
         "comment": commit.comment,
     });
-    if clock == Told::Ahead {
+    if clock == ClockCheck::Ahead {
         value["clock-ahead"] = true.into();
     }
     value
 }
 
-fn line(commit: &CommitInfo, clock: Told) -> String {
+fn line(commit: &CommitInfo, clock: ClockCheck) -> String {
     let time = times::rfc3339(commit.time);
     let CommitInfo {
         version,
@@ -137,11 +141,11 @@ fn line(commit: &CommitInfo, clock: Told) -> String {
         comment,
         ..
     } = commit;
-    // Both may have several lines; here each is one.
+    // Newlines in either are escaped.
     let (author, comment) = (escaped(author), escaped(comment));
     let note = match clock {
-        Told::Plausible => "",
-        Told::Ahead => "  (its clock was ahead, or the next one's behind)",
+        ClockCheck::Plausible => "",
+        ClockCheck::Ahead => "  (its clock was ahead, or the next one's behind)",
     };
     let line = format!("{version:>8}  {time}  {author:<12}  {comment}{note}");
     line.trim_end().to_owned()

@@ -10,14 +10,14 @@ use espalier_keyspace::{CacheStatus, Direction, Driver, KeyRange, WatchKind};
 use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
 
-use crate::endpoint::{self, Opening};
+use crate::endpoint::{self, OpenMode};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 
 /// Anchors are read in pages of this size.
-const PAGE: usize = 1000;
+const ANCHOR_PAGE: usize = 1000;
 
 /// Print the properties of a store: engine, memory policy, dataspaces, modules, anchors, and the keys and
 /// bytes of each key range
@@ -39,11 +39,11 @@ pub struct Info {
 }
 
 impl Info {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
-            .at(self.url.as_deref());
+            .with_store(self.url.as_deref());
         if settings.server.is_some() {
             return Err(
                 Failure::usage("info works on a store, not through a server").hint(
@@ -55,14 +55,14 @@ impl Info {
             return Err(Failure::usage("nothing says which store")
                 .hint("name it: espalier info embedded:DIR"));
         };
-        // That nothing is there is an answer too.
+        // A missing store is reported before anything is opened.
         endpoint::require_existing(url)?;
-        let driver = endpoint::open_engine(url, Opening::Create)?;
-        let promise = match driver.capability().durable {
-            true => endpoint::promise(url)?,
+        let driver = endpoint::open_engine(url, OpenMode::Create)?;
+        let durability = match driver.capability().durable {
+            true => endpoint::effective_durability(url)?,
             false => EffectiveDurability::Volatile,
         };
-        let mut value = engine(&*driver, &promise)?;
+        let mut value = engine(&*driver, &durability)?;
         if value["state"] == "store" {
             let store = Store::open(driver, Arc::new(SystemClock))?;
             let mut spaces = Vec::new();
@@ -80,8 +80,8 @@ impl Info {
     }
 }
 
-/// The engine, whatever it holds: nothing is made in an empty one.
-fn engine(driver: &dyn Driver, promise: &EffectiveDurability) -> Result<Value> {
+/// Describes the engine. Creates nothing in an empty one.
+fn engine(driver: &dyn Driver, durability: &EffectiveDurability) -> Result<Value> {
     let snapshot = driver.snapshot()?;
     let unfinished = Marker::read(&*snapshot)?;
     let mut cursor = snapshot.scan(&KeyRange::all(), Direction::Forward)?;
@@ -97,9 +97,9 @@ fn engine(driver: &dyn Driver, promise: &EffectiveDurability) -> Result<Value> {
         "state": state,
         "unfinished-from": unfinished.map(|marker| marker.from),
         "version": snapshot.version().0,
-        "durable": *promise == EffectiveDurability::Durable,
-        "durability": promise.name(),
-        "durability-reason": promise.reason(),
+        "durable": *durability == EffectiveDurability::Durable,
+        "durability": durability.name(),
+        "durability-reason": durability.reason(),
         "shared": capability.shared,
         "watch": match capability.watch {
             WatchKind::Push => "push",
@@ -111,7 +111,7 @@ fn engine(driver: &dyn Driver, promise: &EffectiveDurability) -> Result<Value> {
     }))
 }
 
-/// What is kept in memory, and how current that is.
+/// Describes what is kept in memory, and how current it is.
 fn memory(residence: &CacheStatus) -> Value {
     let ms = |duration: std::time::Duration| duration.as_millis() as u64;
     json!({
@@ -142,20 +142,20 @@ fn describe(store: &Store, dataspace: &str) -> Result<Value> {
     let mut anchors = Vec::new();
     let mut after: Option<String> = None;
     loop {
-        let page = store.anchors(dataspace, after.as_deref(), PAGE)?;
+        let page = store.anchors(dataspace, after.as_deref(), ANCHOR_PAGE)?;
         anchors.extend(
             page.iter()
                 .map(|anchor| json!({"name": anchor.name, "schema-set": anchor.schema_set})),
         );
         match page.last() {
-            Some(last) if page.len() == PAGE => after = Some(last.name.clone()),
+            Some(last) if page.len() == ANCHOR_PAGE => after = Some(last.name.clone()),
             _ => break,
         }
     }
     Ok(json!({"name": dataspace, "schema-sets": sets, "anchors": anchors}))
 }
 
-/// The same, for people.
+/// The description as text.
 fn text(value: &Value) -> String {
     let mut out = engine_text(value);
     for space in items(&value["dataspaces"]) {
@@ -190,7 +190,7 @@ fn text(value: &Value) -> String {
     out
 }
 
-/// The engine, in a few lines.
+/// The description of the engine as text.
 fn engine_text(value: &Value) -> String {
     let mut out = format!(
         "engine {}: {}, {}, changes by {}; {} keys, {} bytes, version {}\n",

@@ -16,11 +16,11 @@ use espalier_terminal::output;
 use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
-/// How often a file is loaded where somebody else changes the data meanwhile.
-const TRIES: usize = 8;
+/// The maximum attempts to load a file while another writer changes the data.
+const ATTEMPTS_MAX: usize = 8;
 
-/// Bytes are read in pieces of this size.
-const PIECE_BYTES: usize = 1 << 20;
+/// The size of the read buffer.
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Load a document (JSON or XML) into the data: all of it, or nothing if anything is wrong
 #[derive(Args, Debug)]
@@ -52,10 +52,10 @@ pub struct Load {
 }
 
 impl Load {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
-        for _ in 1..TRIES {
+        for _ in 1..ATTEMPTS_MAX {
             match self.load(&settings) {
                 Err(failure) if failure.is_overtaken() && self.can_be_read_again() => {
                     tracing::info!("somebody else changed the data meanwhile; loading again");
@@ -72,10 +72,10 @@ impl Load {
 
     fn load(&self, settings: &Settings) -> Result<()> {
         let format = Format::of(&self.file, self.format);
-        // Before the target is opened, which may bring its modules to others.
+        // Opened before the endpoint, as that may upgrade the modules.
         let (input, length) = document::open(&self.file)?;
         let mut input = ProgressReader::new(
-            std::io::BufReader::with_capacity(PIECE_BYTES, input),
+            std::io::BufReader::with_capacity(BUFFER_BYTES, input),
             "loading",
             length,
         );
@@ -91,7 +91,7 @@ impl Load {
             Some(loaded) => (loaded, None),
             None => {
                 let endpoint = endpoint::open(settings)?;
-                // A server does not say how much it stored, so a file is counted, and checked, first.
+                // A server does not report how much it stored, so a file is counted, and checked, first.
                 let counted = match settings.server {
                     Some(_) if self.file != STANDARD => {
                         Some(self.count(format, &*endpoint.schema()?)?)
@@ -164,7 +164,7 @@ impl Load {
     }
 }
 
-/// Counts what a document holds.
+/// Counts the nodes of a document.
 #[derive(Clone, Copy, Default)]
 struct Count {
     fragments: u64,

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::commands::datastore_operation::act;
-use crate::endpoint::{DatastoreOperation, Of};
+use crate::commands::datastore_operation::run_operation;
+use crate::endpoint::{DatastoreOperation, LockOwner};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
@@ -30,10 +30,10 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let paths = self.paths.clone();
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,
@@ -74,20 +74,20 @@ pub struct Unlock {
 }
 
 impl Unlock {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let what = match (self.all, self.force) {
             (true, _) => DatastoreOperation::EndSession,
             (false, true) => DatastoreOperation::Unlock {
                 id: self.id,
-                of: Of::Anybody,
+                of: LockOwner::Anybody,
             },
             (false, false) => DatastoreOperation::Unlock {
                 id: self.id,
-                of: Of::Session,
+                of: LockOwner::Session,
             },
         };
-        act(&self.access, self.output_options, settings, "running", what)
+        run_operation(&self.access, self.output_options, settings, "running", what)
     }
 }
 
@@ -106,9 +106,9 @@ pub struct Locks {
 }
 
 impl Locks {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,

@@ -1,8 +1,7 @@
-//! The commands, one file each: what its arguments are, what it does, what it prints.
+//! The commands, one file each: arguments, execution and output.
 
 mod admin_api;
 mod backup;
-mod building;
 mod check;
 mod commit;
 mod completions;
@@ -19,22 +18,23 @@ mod example;
 mod export;
 mod get;
 mod history;
+mod index_builds;
 mod info;
-mod listening;
+mod listen_options;
 mod load;
 mod lock;
-mod no_models;
+mod no_models_routes;
 mod repair;
 mod restore;
 mod rollback;
 mod schema;
+mod schema_and_edit_routes;
 mod serve;
-mod served_tree;
 mod set;
-mod shell_routes;
 mod stats;
 mod store_option;
 mod transfer;
+mod tree_reload;
 mod update;
 mod upgrade;
 mod validate;

@@ -43,11 +43,11 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access)
             .over(settings)
-            .at(self.url.as_deref());
+            .with_store(self.url.as_deref());
         if settings.server.is_some() {
             return Err(
                 Failure::usage("repair works on a store, not through a server")
@@ -63,7 +63,7 @@ impl Repair {
         };
         let output = self.output.as_deref().filter(|_| !settings.dry_run);
         let mut file = output
-            .map(|path| Rows::create(path, settings.store.as_deref()))
+            .map(|path| RemovedRows::create(path, settings.store.as_deref()))
             .transpose()?;
         let repairs = store.repair(
             options,
@@ -90,15 +90,15 @@ impl Repair {
     }
 }
 
-/// The file with the rows that are taken out.
-struct Rows {
+/// The file with the removed rows.
+struct RemovedRows {
     file: BufWriter<File>,
 }
 
-impl Rows {
+impl RemovedRows {
     fn create(path: &Path, store: Option<&str>) -> Result<Self> {
         output_file::check(path, Existing::Ask, store)?;
-        // It is there under its name from the beginning: a repair that is cut short has removed what is in it.
+        // It has its name from the beginning: an interrupted repair has removed the rows in it.
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -113,7 +113,7 @@ impl Rows {
     }
 }
 
-impl RepairOutput for Rows {
+impl RepairOutput for RemovedRows {
     fn row(&mut self, removed: &Removed) -> espalier_store::Result<()> {
         write_line(&mut self.file, removed).map_err(Error::Write)
     }

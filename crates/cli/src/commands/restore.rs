@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use espalier_store::CheckedBackup;
 
-use crate::commands::transfer::{self, Shown};
+use crate::commands::transfer::{self, PhaseProgress};
 use crate::endpoint;
 use crate::settings::OutputOptions;
 use espalier_terminal::{Failure, Result};
@@ -39,23 +39,25 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self) -> Result<()> {
         let file = File::open(&self.file).map_err(|error| {
             Failure::usage(format!("the backup cannot be read: {error}"))
                 .in_file(self.file.display())
         })?;
-        let mut shown = Shown::new("checking", None);
-        let checked = CheckedBackup::read(&file, &mut |phase, rows| shown.tell(phase, rows));
+        let mut progress = PhaseProgress::new("checking", None);
+        let checked = CheckedBackup::read(&file, &mut |phase, rows| progress.update(phase, rows));
         let checked =
             checked.map_err(|error| transfer::failure(error).in_file(self.file.display()))?;
-        // Only now, as what is opened is made where there is nothing.
+        // Opened last, as opening creates the target.
         let to = endpoint::open_target(&self.url)?;
-        let restored = checked.restore(&*to, transfer::existing(self.force), &mut |phase, rows| {
-            shown.tell(phase, rows)
-        });
-        shown.finish();
-        transfer::answer(self.output_options.json, "restored", to, restored)
+        let restored = checked.restore(
+            &*to,
+            transfer::existing_rows(self.force),
+            &mut |phase, rows| progress.update(phase, rows),
+        );
+        progress.finish();
+        transfer::print_report(self.output_options.json, "restored", to, restored)
             .map_err(|failure| failure.in_file(self.file.display()))
     }
 }

@@ -28,7 +28,7 @@ pub struct Rollback {
 }
 
 impl Rollback {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open(&settings)?;
@@ -43,6 +43,6 @@ impl Rollback {
             (_, Some(version)) => format!("version {version}"),
             _ => String::new(),
         };
-        changed.answer(self.output_options.json, &text)
+        changed.print(self.output_options.json, &text)
     }
 }

@@ -35,7 +35,7 @@ pub struct SchemaTree {
 }
 
 impl SchemaTree {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         if self.built_in {
             return self.list_built_in();

@@ -21,9 +21,11 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::admin_api::AdminApi;
-use crate::commands::building::go_on_building;
-use crate::commands::listening::{self, Listening, intake_config, server_config};
-use crate::commands::{datastore_routes, no_models, served_tree, shell_routes, version_routes};
+use crate::commands::index_builds::resume_index_builds;
+use crate::commands::listen_options::{self, ListenOptions, intake_config, server_config};
+use crate::commands::{
+    datastore_routes, no_models_routes, schema_and_edit_routes, tree_reload, version_routes,
+};
 use crate::endpoint;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
@@ -34,15 +36,14 @@ const SECONDS_BUCKETS: [f64; 10] = [
     10e-6, 30e-6, 100e-6, 300e-6, 1e-3, 3e-3, 10e-3, 100e-3, 1.0, 10.0,
 ];
 
-/// How often settings of statistics are looked at.
+/// The interval of refreshing the settings of statistics.
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often the metrics' samples are put into their buckets.
+/// The interval of moving samples of metrics into their buckets.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The datastores that are served beside running (RFC 8527); each session has its private
-/// candidate besides.
-const SERVED: [Datastore; 5] = [
+/// The datastores that are served in addition to running (RFC 8527). Each session also has its private candidate.
+const SERVED_DATASTORES: [Datastore; 5] = [
     Datastore::Candidate,
     Datastore::Startup,
     Datastore::FactoryDefault,
@@ -50,11 +51,11 @@ const SERVED: [Datastore; 5] = [
     Datastore::Operational,
 ];
 
-/// How often it is looked whether a confirmed commit has run out.
+/// The interval of checking for confirmed commits that have expired.
 const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The rest after each step of removing old buckets.
-const EXPIRY_REST: Duration = Duration::from_millis(50);
+/// The pause after each step of removing old buckets.
+const EXPIRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serve a store: its data over RESTCONF (RFC 8040), statistics below /stats, document collections
 /// below /documents
@@ -86,7 +87,7 @@ pub struct Serve {
     allow_state_writes: bool,
 
     #[command(flatten)]
-    listening: Listening,
+    listen_options: ListenOptions,
 
     #[command(flatten)]
     access: Access,
@@ -96,9 +97,9 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Runs it until a signal comes.
+    /// Serves until a signal arrives.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let flags = self.listening.over(Settings::from(&self.access));
+        let flags = self.listen_options.over(Settings::from(&self.access));
         let settings = Settings {
             // All datastores are served.
             datastore: None,
@@ -113,19 +114,19 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
-        // Before the store is opened, which may change its modules: a wrong address changes nothing.
-        let listener = runtime.block_on(listening::bind(&settings))?;
-        let served = Served::open(&settings)?;
-        roll_back_in_time(&served.store);
+        // Bound before the store is opened, which may change its modules: a wrong address changes nothing.
+        let listener = runtime.block_on(listen_options::bind(&settings))?;
+        let served = ServedStore::open(&settings)?;
+        roll_back_expired_commits(&served.store);
         let stats = open_stats(&served.store)?;
-        follow_settings(&stats);
+        refresh_stats_settings(&stats);
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
         let intake = Intake::new(intake);
         let mut router = served.router(stats, intake.clone())?;
-        go_on_building(served.documents.clone());
+        resume_index_builds(served.documents.clone());
         router = match &served.tree {
             Some(tree) => router.merge(self.follow_tree(tree, &settings, intake)?),
-            None => router.merge(no_models::router()),
+            None => router.merge(no_models_routes::router()),
         };
         runtime.block_on(self.listen(listener, config, &served, router))?;
         served.store.driver().flush_all()?;
@@ -133,7 +134,7 @@ impl Serve {
         Ok(())
     }
 
-    /// What is served of a tree, whatever other processes do to its models.
+    /// The routes of a tree, which are rebuilt when another process changes its models.
     fn follow_tree(&self, tree: &Tree, settings: &Settings, intake: Intake) -> Result<Router> {
         let state_writes = match self.allow_state_writes {
             true => StateWrites::Allowed,
@@ -152,14 +153,14 @@ impl Serve {
             let routes = tree_router(&tree, &settings, restconf.clone())?;
             Ok((tree, routes))
         });
-        Ok(served_tree::router(tree.clone(), routes, open))
+        Ok(tree_reload::router(tree.clone(), routes, open))
     }
 
     async fn listen(
         &self,
         listener: TcpListener,
         config: server::Config,
-        served: &Served,
+        served: &ServedStore,
         router: Router,
     ) -> Result<()> {
         let scheme = match config.tls {
@@ -181,7 +182,7 @@ impl Serve {
         let documents = Arc::clone(&served.documents_service);
         let stop = async move {
             stop.await;
-            // A feed would else be a request under way as long as its client likes.
+            // Otherwise a feed keeps its request open until the client closes it.
             documents.end_feeds();
         };
         server::serve(listener, router, config, stop).await?;
@@ -189,29 +190,29 @@ impl Serve {
     }
 }
 
-/// What is served of a tree.
+/// The routes of a tree.
 fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
     let admin = AdminApi::new(tree.clone(), config.intake.clone());
     let source = endpoint::source_of(tree, settings)?;
     let mut service = Restconf::new(tree.clone(), &source, config);
-    for datastore in SERVED {
+    for datastore in SERVED_DATASTORES {
         service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
     }
     let admin = datastore_routes::add(version_routes::add(admin));
-    let admin = shell_routes::add(admin, &source)?;
+    let admin = schema_and_edit_routes::add(admin, &source)?;
     Ok(restconf::router(Arc::new(service)).merge(admin.router()))
 }
 
-/// What is served.
-struct Served {
+/// The store that is served.
+struct ServedStore {
     store: Store,
-    /// None where the store has no models, and none are named.
+    /// `None` if the store has no models and the settings name none.
     tree: Option<Tree>,
     documents: Documents,
     documents_service: Arc<DocumentsService>,
 }
 
-impl Served {
+impl ServedStore {
     fn open(settings: &Settings) -> Result<Self> {
         let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
         if settings.yang.is_empty() && !is_named {
@@ -220,13 +221,13 @@ impl Served {
                 true => None,
                 false => Some(endpoint::tree_of(&store, settings)?),
             };
-            return Ok(Self::of(store, tree));
+            return Ok(Self::new(store, tree));
         }
         let tree = endpoint::open_tree(settings)?;
-        Ok(Self::of(tree.store().clone(), Some(tree)))
+        Ok(Self::new(tree.store().clone(), Some(tree)))
     }
 
-    fn of(store: Store, tree: Option<Tree>) -> Self {
+    fn new(store: Store, tree: Option<Tree>) -> Self {
         let driver = Arc::clone(store.driver());
         let documents = Documents::new(driver, &Subspace::Documents.key());
         Self {
@@ -237,7 +238,7 @@ impl Served {
         }
     }
 
-    /// What is served of any store.
+    /// The routes of any store, with or without models.
     fn router(&self, stats: Arc<Stats>, intake: Intake) -> Result<Router> {
         let store = self.store.clone();
         let health = Arc::new(move || match store.driver().snapshot() {
@@ -263,51 +264,51 @@ fn open_stats(store: &Store) -> Result<Arc<Stats>> {
     Ok(Arc::new(stats))
 }
 
-/// Does something again and again, as long as the process lives, with so much rest before each time.
-fn every(rest: Duration, mut act: impl FnMut() + Send + 'static) {
+/// Runs a task at an interval until the process ends, on a thread of its own.
+fn run_periodically(interval: Duration, mut task: impl FnMut() + Send + 'static) {
     std::thread::spawn(move || {
         loop {
-            std::thread::sleep(rest);
-            act();
+            std::thread::sleep(interval);
+            task();
         }
     });
 }
 
-/// Takes over settings of statistics that other processes changed.
-fn follow_settings(stats: &Arc<Stats>) {
+/// Refreshes the settings of statistics periodically, as other processes may change them.
+fn refresh_stats_settings(stats: &Arc<Stats>) {
     let stats = Arc::clone(stats);
-    every(SETTINGS_INTERVAL, move || {
+    run_periodically(SETTINGS_INTERVAL, move || {
         if let Err(error) = stats.refresh() {
             tracing::debug!(%error, "the settings of the statistics are not known anew");
         }
     });
 }
 
-/// Removes buckets that are no longer kept.
+/// Removes expired buckets periodically.
 fn remove_expired(stats: &Arc<Stats>, interval: Duration) {
     let stats = Arc::clone(stats);
-    every(interval, move || match expire(&stats) {
+    run_periodically(interval, move || match expire_buckets(&stats) {
         Ok(0) => {}
         Ok(rows) => tracing::info!(rows, "buckets that are no longer kept were removed"),
         Err(error) => tracing::error!(%error, "old buckets were not removed"),
     });
 }
 
-fn expire(stats: &Stats) -> espalier_stats::Result<u64> {
-    stats.expire(|| std::thread::sleep(EXPIRY_REST))
+fn expire_buckets(stats: &Stats) -> espalier_stats::Result<u64> {
+    stats.expire(|| std::thread::sleep(EXPIRY_PAUSE))
 }
 
-/// Rolls back confirmed commits whose time has passed.
-fn roll_back_in_time(store: &Store) {
+/// Rolls back expired confirmed commits periodically.
+fn roll_back_expired_commits(store: &Store) {
     let store = store.clone();
-    every(EXPIRE_INTERVAL, move || match store.expire() {
+    run_periodically(EXPIRE_INTERVAL, move || match store.expire() {
         Ok(0) => {}
         Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
         Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
     });
 }
 
-/// Records metrics from now on. What renders them.
+/// Starts recording metrics; returns the function that renders them.
 fn metrics(store: Store) -> Result<ops::RenderMetrics> {
     let failed = |error: metrics_exporter_prometheus::BuildError| {
         Failure::data(format!("the metrics cannot be recorded: {error}"))
@@ -318,8 +319,8 @@ fn metrics(store: Store) -> Result<ops::RenderMetrics> {
         .install_recorder()
         .map_err(failed)?;
     let upkeep = recorder.clone();
-    // Samples are kept one by one until they are put into buckets.
-    every(UPKEEP_INTERVAL, move || upkeep.run_upkeep());
+    // Samples accumulate until they are moved into buckets.
+    run_periodically(UPKEEP_INTERVAL, move || upkeep.run_upkeep());
     Ok(Arc::new(move || {
         let effort = store.validation_effort();
         metrics::counter!("espalier_validation_checks_total").absolute(effort.checks);

@@ -35,14 +35,14 @@ pub struct Set {
 }
 
 impl Set {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open(&settings)?;
         let tree = self.tree(&*endpoint.schema()?);
-        let tree = tree.map_err(|failure| endpoint.refused(failure))?;
+        let tree = tree.map_err(|failure| endpoint.revert_modules(failure))?;
         let changed = endpoint.change(Change::Merge(tree))?;
-        changed.answer(self.output_options.json, "")
+        changed.print(self.output_options.json, "")
     }
 
     fn tree(&self, schema: &Schema) -> Result<DataTree> {

@@ -1,9 +1,9 @@
-//! Where a store is, for commands about what is kept beside its trees.
+//! The option `--store`, for commands on statistics and documents.
 
 use clap::Args;
 use espalier_store::Store;
 
-use crate::endpoint::{self, Opening};
+use crate::endpoint::{self, OpenMode};
 use crate::settings::{OutputOptions, Settings};
 use espalier_terminal::{Failure, Result};
 
@@ -20,16 +20,16 @@ pub struct StoreOption {
 }
 
 impl StoreOption {
-    fn settings(&self, settings: Settings, kept: &str) -> Result<Settings> {
+    fn settings(&self, settings: Settings, content: &str) -> Result<Settings> {
         let own = Settings {
             store: self.store.clone(),
             ..Settings::default()
         };
         let mut settings = own.over(settings);
-        // Modules are of trees: naming some makes no store here.
+        // Modules belong to trees: naming some creates no store here.
         settings.yang.clear();
         if settings.store.is_none() {
-            let failure = Failure::usage(format!("{kept} are kept in a store"));
+            let failure = Failure::usage(format!("{content} are kept in a store"));
             let hint = "add --store embedded:DIR";
             return Err(match settings.server {
                 Some(server) => failure.hint(format!(
@@ -41,15 +41,15 @@ impl StoreOption {
         Ok(settings)
     }
 
-    /// A store that there is. `kept` is what is looked for in it, `hint` how to make one.
-    pub fn store(&self, settings: Settings, kept: &str, hint: &str) -> Result<Store> {
-        let settings = self.settings(settings, kept)?;
-        let store = endpoint::open_store_for_command(&settings, Opening::Existing);
+    /// Opens an existing store. `content` is what the command works on, `hint` is how to create it.
+    pub fn store(&self, settings: Settings, content: &str, hint: &str) -> Result<Store> {
+        let settings = self.settings(settings, content)?;
+        let store = endpoint::open_store_for_command(&settings, OpenMode::Existing);
         store.map_err(|failure| failure.hint_of_making(hint))
     }
 
-    /// A store that is made where there is none.
-    pub fn new_store(&self, settings: Settings, kept: &str) -> Result<Store> {
-        endpoint::open_store_for_command(&self.settings(settings, kept)?, Opening::Create)
+    /// Opens a store, which is created if it does not exist.
+    pub fn new_store(&self, settings: Settings, content: &str) -> Result<Store> {
+        endpoint::open_store_for_command(&self.settings(settings, content)?, OpenMode::Create)
     }
 }

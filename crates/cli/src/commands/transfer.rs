@@ -1,4 +1,4 @@
-//! What `copy`, `backup` and `restore` share: progress, and how they end.
+//! The common part of `copy`, `backup` and `restore`: progress, report and failures.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};
 
 /// Progress of a transfer, a bar for each of its phases.
-pub struct Shown {
+pub struct PhaseProgress {
     phase: Phase,
     total: Option<u64>,
     progress: Progress,
 }
 
-impl Shown {
-    /// Progress of so many rows, where that is known.
+impl PhaseProgress {
+    /// Creates the progress of a transfer, of `total` rows if known.
     pub fn new(label: &'static str, total: Option<u64>) -> Self {
         Self {
             phase: Phase::Copying,
@@ -28,8 +28,8 @@ impl Shown {
         }
     }
 
-    /// So many rows of a phase are done.
-    pub fn tell(&mut self, phase: Phase, rows: u64) {
+    /// Sets the number of finished rows of a phase.
+    pub fn update(&mut self, phase: Phase, rows: u64) {
         if phase != self.phase {
             self.phase = phase;
             let label = match phase {
@@ -42,14 +42,14 @@ impl Shown {
         self.progress.set(rows);
     }
 
-    /// It is done; the bar goes.
+    /// Removes the bar.
     pub fn finish(self) {
         self.progress.finish();
     }
 }
 
-/// What is done with what the target holds.
-pub fn existing(force: bool) -> ExistingRows {
+/// What happens to the existing rows of the target.
+pub fn existing_rows(force: bool) -> ExistingRows {
     if force {
         ExistingRows::Delete
     } else {
@@ -57,9 +57,9 @@ pub fn existing(force: bool) -> ExistingRows {
     }
 }
 
-/// Says what was transferred, or why not and what to do. An engine that stores what people read has it
-/// then.
-pub fn answer(
+/// Prints the report of a transfer, or returns its failure with a hint. Opens the store on the target, so that the
+/// tables for queries are filled.
+pub fn print_report(
     json: bool,
     done: &str,
     to: Arc<dyn Driver>,
@@ -92,7 +92,7 @@ pub fn answer(
     output::print_result(json, &value, &text)
 }
 
-/// Why nothing was transferred, and what to do.
+/// The failure of a transfer, with a hint.
 pub fn failure(error: Error) -> Failure {
     let hint = match &error {
         Error::NotEmpty => "choose another target, or delete its contents with --force",

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::commands::datastore_operation::act;
-use crate::endpoint::{DatastoreOperation, Prefer};
+use crate::commands::datastore_operation::run_operation;
+use crate::endpoint::{ConflictPreference, DatastoreOperation};
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
 
@@ -20,7 +20,7 @@ Examples:
 pub struct Update {
     /// The side that wins if both changed a node; without it, a conflict is an error
     #[arg(long, value_name = "SIDE")]
-    prefer: Option<Prefer>,
+    prefer: Option<ConflictPreference>,
 
     #[command(flatten)]
     access: Access,
@@ -30,10 +30,10 @@ pub struct Update {
 }
 
 impl Update {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let prefer = self.prefer;
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::endpoint::{self, Opening, Remote};
+use crate::endpoint::{self, OpenMode, Remote};
 use crate::modules;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
@@ -29,7 +29,7 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let Some(source) = modules::source(&settings)? else {
@@ -41,8 +41,8 @@ impl Upgrade {
         let report = match &settings.server {
             Some(server) => Remote::new(server, &settings)?.upgrade(&source, &settings)?,
             None => {
-                let store = endpoint::open_store_for_command(&settings, Opening::Existing)?;
-                let replaced = endpoint::bring_to(&store, &settings, Some(source))?;
+                let store = endpoint::open_store_for_command(&settings, OpenMode::Existing)?;
+                let replaced = endpoint::apply_modules(&store, &settings, Some(source))?;
                 let report = replaced.map(|replaced| replaced.report().clone());
                 endpoint::upgrade_json(&report.unwrap_or_default())
             }

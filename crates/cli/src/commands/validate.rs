@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::commands::datastore_operation::act;
+use crate::commands::datastore_operation::run_operation;
 use crate::endpoint::DatastoreOperation;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::Result;
@@ -25,9 +25,9 @@ pub struct Validate {
 }
 
 impl Validate {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        act(
+        run_operation(
             &self.access,
             self.output_options,
             settings,

@@ -1,4 +1,4 @@
-//! What `serve` offers beside RESTCONF for earlier versions.
+//! HTTP routes for earlier versions, in addition to RESTCONF.
 //!
 //! - `GET /espalier/history?limit=&from=`: the newest commits, newest first.
 //! - `GET /espalier/diff?from=&to=&style=&path=`: a line for each change, `style` `text` or `json`.
@@ -15,13 +15,15 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use espalier_protocols::restconf::{BodyWriter, stream};
 use espalier_store::{CommitOptions, Content, Error, Tree, WithDefaults, WithOrigin};
-use espalier_yang::{DataError, ErrorTag, InstancePath};
+use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use super::admin_api::{AdminApi, Asked, Parameters, Refused, Takes, Write, json_answer, refusal};
+use super::admin_api::{
+    AdminApi, BodyKind, Parameters, WriteRequest, WriteRoute, error_response, json_response,
+};
 use crate::endpoint::{
     AT_PATH, Changed, CommitBody, DIFF_PATH, Differences, HISTORY_PATH, LineStyle, RETENTION_PATH,
     ROLLBACK_PATH, Read, RetentionBody, Rollback, diff_lines, print_view,
@@ -29,38 +31,38 @@ use crate::endpoint::{
 use espalier_terminal::Failure;
 use espalier_terminal::document::{Format, Found};
 
-/// A client that takes nothing for so long has left.
+/// A client that reads nothing for this long counts as disconnected.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Bytes in a request that writes, at the most.
-const ASKED_BYTES_MAX: u64 = 1 << 20;
+/// The maximum size of a request that writes.
+const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
 /// Adds the routes for a tree.
 pub fn add(api: AdminApi) -> AdminApi {
-    api.reads(HISTORY_PATH, "The newest commits, newest first", history)
-        .reads(DIFF_PATH, "What differs between two versions", diff)
-        .reads(AT_PATH, "Data as it was at a version", at)
-        .reads(RETENTION_PATH, "How many versions are kept", retention)
-        .writes(Write {
+    api.read_route(HISTORY_PATH, "The newest commits, newest first", history)
+        .read_route(DIFF_PATH, "What differs between two versions", diff)
+        .read_route(AT_PATH, "Data as it was at a version", at)
+        .read_route(RETENTION_PATH, "How many versions are kept", retention)
+        .write_route(WriteRoute {
             path: ROLLBACK_PATH,
             summary: "Bring back a version, in a new commit",
-            takes: Takes::Json,
-            bytes_max: ASKED_BYTES_MAX,
+            body: BodyKind::Json,
+            bytes_max: REQUEST_BYTES_MAX,
             handler: rollback,
         })
-        .writes(Write {
+        .write_route(WriteRoute {
             path: RETENTION_PATH,
             summary: "Set how many versions are kept; older ones are removed",
-            takes: Takes::Json,
-            bytes_max: ASKED_BYTES_MAX,
+            body: BodyKind::Json,
+            bytes_max: REQUEST_BYTES_MAX,
             handler: set_retention,
         })
 }
 
-fn refused(error: Error) -> Refused {
+fn to_errors(error: Error) -> Errors {
     match error {
         Error::Data(errors) => errors,
-        // The client has left.
+        // The client disconnected.
         Error::Stopped => DataError::new(ErrorTag::OperationFailed, error.to_string()).into(),
         Error::NoVersion { .. } | Error::Pruned { .. } => {
             DataError::new(ErrorTag::InvalidValue, error.to_string()).into()
@@ -72,12 +74,12 @@ fn refused(error: Error) -> Refused {
     }
 }
 
-/// Does work that may block, away from the connection.
+/// Runs work that may block on another thread.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
+    work: impl FnOnce() -> Result<T, Errors> + Send + 'static,
 ) -> Result<T, Response> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|errors| refusal(&errors)),
+        Ok(done) => done.map_err(|errors| error_response(&errors)),
         Err(error) => {
             tracing::error!(%error, "a request ended early");
             Err(StatusCode::INTERNAL_SERVER_ERROR.into_response())
@@ -93,13 +95,13 @@ struct HistoryQuery {
 
 async fn history(
     State(tree): State<Tree>,
-    Parameters(asked): Parameters<HistoryQuery>,
+    Parameters(query): Parameters<HistoryQuery>,
 ) -> Response {
-    let page = blocking(move || tree.history(asked.from, asked.limit).map_err(refused)).await;
+    let page = blocking(move || tree.history(query.from, query.limit).map_err(to_errors)).await;
     match page {
         Ok(page) => {
             let page: Vec<_> = page.into_iter().map(CommitBody::from).collect();
-            json_answer(&page)
+            json_response(&page)
         }
         Err(response) => response,
     }
@@ -113,24 +115,24 @@ struct DiffQuery {
     path: String,
 }
 
-async fn diff(State(tree): State<Tree>, Parameters(asked): Parameters<DiffQuery>) -> Response {
-    let media = match asked.style {
+async fn diff(State(tree): State<Tree>, Parameters(query): Parameters<DiffQuery>) -> Response {
+    let media = match query.style {
         LineStyle::Text => "text/plain; charset=utf-8",
         LineStyle::Json => "application/x-ndjson",
     };
-    streamed(media, move |out| {
-        let path = parsed(&tree, &asked.path)?;
+    stream_response(media, move |out| {
+        let path = parse_path(&tree, &query.path)?;
         let differences = Differences {
-            from: asked.from,
-            to: asked.to,
+            from: query.from,
+            to: query.to,
             path: &path,
-            style: asked.style,
+            style: query.style,
         };
         diff_lines(&tree, &differences, &mut |line| {
             let written = out.write_all(line).and_then(|()| out.write_all(b"\n"));
             written.map_err(|_| Error::Stopped)
         })
-        .map_err(refused)?;
+        .map_err(to_errors)?;
         Ok(Found::Something)
     })
     .await
@@ -152,27 +154,27 @@ struct AtQuery {
 async fn at(
     State(tree): State<Tree>,
     headers: HeaderMap,
-    Parameters(asked): Parameters<AtQuery>,
+    Parameters(query): Parameters<AtQuery>,
 ) -> Response {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let format = match accept {
         Some(media) if media.starts_with(Format::Xml.media_type()) => Format::Xml,
         _ => Format::Json,
     };
-    streamed(format.media_type(), move |out| {
-        let view = tree.at(asked.version).map_err(refused)?;
-        // By the models of that version.
-        let path = InstancePath::parse_cli_path(view.schema(), &asked.path)?;
+    stream_response(format.media_type(), move |out| {
+        let view = tree.at(query.version).map_err(to_errors)?;
+        // Parsed by the schema of that version.
+        let path = InstancePath::parse_cli_path(view.schema(), &query.path)?;
         let read = Read {
             path: &path,
-            depth: asked.depth,
-            content: match asked.content.as_str() {
+            depth: query.depth,
+            content: match query.content.as_str() {
                 "config" => Content::Config,
                 "nonconfig" => Content::NonConfig,
                 _ => Content::All,
             },
-            fields: asked.fields.as_deref(),
-            with_defaults: match asked.with_defaults.as_str() {
+            fields: query.fields.as_deref(),
+            with_defaults: match query.with_defaults.as_str() {
                 "report-all" => WithDefaults::ReportAll,
                 "trim" => WithDefaults::Trim,
                 "report-all-tagged" => WithDefaults::ReportAllTagged,
@@ -187,50 +189,51 @@ async fn at(
     .await
 }
 
-fn rollback(tree: &Tree, asked: &Asked) -> Result<Response, Refused> {
-    let asked: Rollback = asked.object()?;
+fn rollback(tree: &Tree, request: &WriteRequest) -> Result<Response, Errors> {
+    let rollback: Rollback = request.object()?;
     let options = CommitOptions {
-        author: &asked.author,
-        comment: &asked.comment,
+        author: &rollback.author,
+        comment: &rollback.comment,
         ..CommitOptions::default()
     };
-    let commit = tree.rollback(asked.version, options).map_err(refused)?;
-    Ok(json_answer(&Changed::from(commit)))
+    let commit = tree
+        .rollback(rollback.version, options)
+        .map_err(to_errors)?;
+    Ok(json_response(&Changed::from(commit)))
 }
 
 async fn retention(State(tree): State<Tree>) -> Response {
-    match blocking(move || tree.retention().map_err(refused)).await {
-        Ok(retention) => json_answer(&RetentionBody::from(retention)),
+    match blocking(move || tree.retention().map_err(to_errors)).await {
+        Ok(retention) => json_response(&RetentionBody::from(retention)),
         Err(response) => response,
     }
 }
 
-fn set_retention(tree: &Tree, asked: &Asked) -> Result<Response, Refused> {
-    let asked: RetentionBody = asked.object()?;
-    tree.set_retention(asked.into()).map_err(refused)?;
+fn set_retention(tree: &Tree, request: &WriteRequest) -> Result<Response, Errors> {
+    let retention: RetentionBody = request.object()?;
+    tree.set_retention(retention.into()).map_err(to_errors)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-fn parsed(tree: &Tree, path: &str) -> Result<InstancePath, Refused> {
+fn parse_path(tree: &Tree, path: &str) -> Result<InstancePath, Errors> {
     Ok(InstancePath::parse_cli_path(tree.schema(), path)?)
 }
 
-/// An answer that is streamed. What goes wrong before its first byte is told as a refusal; later,
-/// the connection breaks.
-async fn streamed(
+/// A streamed response. An error before its first byte becomes an error response; a later one breaks the connection.
+async fn stream_response(
     media: &'static str,
-    work: impl FnOnce(&mut Starting) -> Result<Found, Refused> + Send + 'static,
+    work: impl FnOnce(&mut ResponseWriter) -> Result<Found, Errors> + Send + 'static,
 ) -> Response {
     let (writer, body) = stream(PAUSE_MAX);
     let (start, started) = oneshot::channel();
-    let mut starting = Starting {
+    let mut response = ResponseWriter {
         start: Some(start),
         writer,
     };
     tokio::task::spawn_blocking(move || {
-        let done = work(&mut starting);
-        let Starting { start, writer } = starting;
-        let told = match start {
+        let done = work(&mut response);
+        let ResponseWriter { start, writer } = response;
+        let sent = match start {
             Some(start) => start.send(done),
             None => match done {
                 Ok(_) => Ok(()),
@@ -240,26 +243,26 @@ async fn streamed(
                 }
             },
         };
-        if told.is_ok() {
-            // A client that has left needs no end.
+        if sent.is_ok() {
+            // A disconnected client needs no end of the body.
             let _ = writer.end();
         }
     });
     match started.await {
         Ok(Ok(Found::Something)) => ([(CONTENT_TYPE, media)], body).into_response(),
         Ok(Ok(Found::Nothing)) => StatusCode::NOT_FOUND.into_response(),
-        Ok(Err(errors)) => refusal(&errors),
+        Ok(Err(errors)) => error_response(&errors),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
-/// A body whose answer starts with its first byte.
-struct Starting {
-    start: Option<oneshot::Sender<Result<Found, Refused>>>,
+/// Writes a response body; the first byte also sends the status.
+struct ResponseWriter {
+    start: Option<oneshot::Sender<Result<Found, Errors>>>,
     writer: BodyWriter,
 }
 
-impl io::Write for Starting {
+impl io::Write for ResponseWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(start) = self.start.take()
             && start.send(Ok(Found::Something)).is_err()

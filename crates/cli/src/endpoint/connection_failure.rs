@@ -1,4 +1,4 @@
-//! Why a server does not answer, and what to do: that depends on what went wrong.
+//! Failures to connect to a server, each with a hint that depends on the cause.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -7,10 +7,12 @@ use espalier_drivers::certificate_problem;
 
 use espalier_terminal::Failure;
 
-/// The failure of a request that got no answer from the server at `base`.
+/// The failure of a request that got no response from the server at `base`.
 pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
     let failed = |problem: String| Failure::data(format!("the server {base} {problem}"));
-    if let Some(problem) = certificate_problem(error, "--server-ca FILE").or(of_handshake(error)) {
+    if let Some(problem) =
+        certificate_problem(error, "--server-ca FILE").or(handshake_problem(error))
+    {
         return failed(format!("is not trusted: {problem}"))
             .hint("docs/guide/certificates.md shows how to make a certificate that is accepted");
     }
@@ -28,7 +30,7 @@ pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
         ));
     }
     let failure = failed(format!("does not answer: {error}"));
-    match kind(error) {
+    match io_error_kind(error) {
         Some(ErrorKind::ConnectionRefused) => failure.hint(
             "nothing listens there: start a server with `espalier serve --store embedded:DIR`, or correct the URL",
         ),
@@ -44,8 +46,8 @@ pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
     }
 }
 
-/// What is wrong with a certificate, as ureq keeps it.
-fn of_handshake(error: &ureq::Error) -> Option<String> {
+/// The certificate problem within an error of ureq, if any.
+fn handshake_problem(error: &ureq::Error) -> Option<String> {
     match error {
         ureq::Error::Rustls(error) => certificate_problem(error, "--server-ca FILE"),
         ureq::Error::Io(error) => certificate_problem(error, "--server-ca FILE"),
@@ -53,22 +55,22 @@ fn of_handshake(error: &ureq::Error) -> Option<String> {
     }
 }
 
-/// Whether a server that was spoken to in TLS answered in something else.
+/// Returns whether the server responded to a TLS handshake with something other than TLS.
 fn is_tls_to_plain(error: &ureq::Error) -> bool {
-    let is_other = |error: &rustls::Error| matches!(error, rustls::Error::InvalidMessage(_));
+    let is_not_tls = |error: &rustls::Error| matches!(error, rustls::Error::InvalidMessage(_));
     match error {
-        ureq::Error::Rustls(error) => is_other(error),
-        ureq::Error::Io(error) => inner(error).is_some_and(is_other),
+        ureq::Error::Rustls(error) => is_not_tls(error),
+        ureq::Error::Io(error) => tls_error(error).is_some_and(is_not_tls),
         _ => false,
     }
 }
 
-fn inner(error: &io::Error) -> Option<&rustls::Error> {
-    let inner: &(dyn Error + Send + Sync + 'static) = error.get_ref()?;
-    inner.downcast_ref()
+fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
+    let tls_error: &(dyn Error + Send + Sync + 'static) = error.get_ref()?;
+    tls_error.downcast_ref()
 }
 
-fn kind(error: &ureq::Error) -> Option<ErrorKind> {
+fn io_error_kind(error: &ureq::Error) -> Option<ErrorKind> {
     match error {
         ureq::Error::Io(error) => Some(error.kind()),
         ureq::Error::ConnectionFailed => Some(ErrorKind::ConnectionRefused),

@@ -1,4 +1,4 @@
-//! What a target does.
+//! The interface of an endpoint, with its requests and results.
 
 use std::io;
 use std::sync::Arc;
@@ -20,113 +20,113 @@ use espalier_terminal::document::{Format, Found};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Data under one schema, wherever it is.
+/// Data under one schema, in a store or on a server.
 pub trait Endpoint {
-    /// The modules' texts.
+    /// The source texts of the modules.
     fn source(&self) -> Result<SchemaSource>;
 
     /// The schema.
     fn schema(&self) -> Result<Arc<Schema>>;
 
-    /// The schema of a version, or of the newest.
+    /// The schema of a version, or of the newest version.
     fn schema_at(&self, version: Option<u64>) -> Result<Arc<Schema>> {
         let _ = version;
         self.schema()
     }
 
-    /// Puts a document into the data, all or nothing.
+    /// Loads a document into the data, atomically.
     fn load(&self, upload: Upload<'_>) -> Result<Loaded>;
 
-    /// Writes what is at a path.
+    /// Reads the data at a path and writes it to `out`.
     fn read(&self, read: &Read<'_>, out: &mut dyn io::Write) -> Result<Found>;
 
-    /// Changes the data, all or nothing.
+    /// Changes the data, atomically.
     fn change(&self, change: Change) -> Result<Changed>;
 
     /// The newest commits up to version `from`, newest first.
     fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>>;
 
-    /// Tells each line of a comparison of two versions, without its end.
+    /// Passes each line of a comparison of two versions to `line`, without its newline.
     fn diff(
         &self,
         differences: &Differences<'_>,
         line: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()>;
 
-    /// Brings back a version.
+    /// Restores a version.
     fn rollback(&self, rollback: &Rollback) -> Result<Changed>;
 
-    /// How many versions are kept.
+    /// The retention of versions.
     fn retention(&self) -> Result<Retention>;
 
-    /// Does something with a whole datastore.
-    fn act(&self, acting: &OperationRequest) -> Result<Outcome>;
+    /// Performs an operation on a whole datastore.
+    fn perform(&self, request: &OperationRequest) -> Result<Outcome>;
 
-    /// What was to be changed was refused before it was asked for: takes back what was done for it when
-    /// the target was opened.
-    fn refused(&self, failure: Failure) -> Failure {
+    /// Is called if a change is rejected before it reaches the endpoint: restores the modules that were replaced when
+    /// the endpoint was opened. Returns the failure, with a hint if they could not be restored.
+    fn revert_modules(&self, failure: Failure) -> Failure {
         failure
     }
 
-    /// Sets how many versions are kept.
+    /// Sets the retention of versions.
     fn set_retention(&self, retention: Retention) -> Result<()>;
 }
 
 /// A document to load.
 pub struct Upload<'a> {
-    /// Where it is read from.
+    /// The input.
     pub input: &'a mut (dyn io::Read + Send),
-    /// How it is written.
+    /// The format.
     pub format: Format,
-    /// What becomes of the data that is there.
+    /// What happens to the existing data.
     pub mode: LoadMode,
 }
 
-/// What a load did.
+/// The result of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Loaded {
-    /// Containers and list entries; not known from a server.
+    /// The number of containers and list entries; `None` from a server.
     pub fragments: Option<u64>,
-    /// Leaves and leaf-list entries; not known from a server.
+    /// The number of leaves and leaf-list entries; `None` from a server.
     pub values: Option<u64>,
-    /// What the commit did.
+    /// The result of the commit.
     pub changed: Changed,
 }
 
-/// What a change did.
+/// The result of a change.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Changed {
-    /// The version of the data after it; not known from a server.
+    /// The version of the data after the change; `None` over RESTCONF.
     pub version: Option<u64>,
-    /// Whether anything differs; not known from a server.
+    /// Whether anything was changed; `None` over RESTCONF.
     pub is_changed: Option<bool>,
 }
 
 impl Changed {
-    /// Prints it: with `--json` as JSON, else `text` where there is any.
-    pub fn answer(self, json: bool, text: &str) -> Result<()> {
+    /// Prints the result: as JSON with `--json`, else `text` if it is not empty.
+    pub fn print(self, json: bool, text: &str) -> Result<()> {
         let value = json!({"version": self.version, "changed": self.is_changed});
         output::print_result(json, &value, text)
     }
 }
 
-/// What to read, and how to write it.
+/// A read, with the format of its output.
 pub struct Read<'a> {
-    /// What.
+    /// The path to read.
     pub path: &'a InstancePath,
-    /// How many levels (RFC 8040 §4.8.2).
+    /// The number of levels (RFC 8040 §4.8.2).
     pub depth: Option<u32>,
     /// Configuration, state, or both.
     pub content: Content,
     /// The `fields` expression (RFC 8040 §4.8.3).
     pub fields: Option<&'a str>,
-    /// How default values are reported (RFC 6243) (RFC 6243).
+    /// How default values are reported (RFC 6243).
     pub with_defaults: WithDefaults,
-    /// Whether origins are told (RFC 8527 §3.2.2).
+    /// Whether origins are reported (RFC 8527 §3.2.2).
     pub with_origin: WithOrigin,
-    /// How it is written.
+    /// The format.
     pub format: Format,
-    /// The version; the newest, where there is none.
+    /// The version; the newest if `None`.
     pub at: Option<u64>,
 }
 
@@ -134,23 +134,23 @@ pub struct Read<'a> {
 pub enum Change {
     /// Merges a tree of top-level nodes.
     Merge(DataTree),
-    /// Deletes what is at a path; an error where there is nothing.
+    /// Deletes the data at a path; fails if there is none.
     Delete(InstancePath),
     /// A document whose nodes carry edit operations; without one, a node is merged.
     Document {
         /// The document.
         text: Vec<u8>,
-        /// How it is written.
+        /// The format.
         format: Format,
-        /// How it is applied.
-        how: EditHow,
+        /// The parameters of the edit.
+        parameters: EditParameters,
     },
 }
 
 /// The parameters of `<edit-config>` (RFC 6241 §7.2), as the command line and `/espalier/edit` have them.
 #[derive(Args, Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct EditHow {
+pub struct EditParameters {
     /// The operation of top-level nodes that say none
     #[arg(long, value_name = "OPERATION", default_value = "merge")]
     pub default_operation: DefaultOperation,
@@ -186,8 +186,8 @@ pub enum TestChoice {
     TestOnly,
 }
 
-impl EditHow {
-    /// As the query of a request.
+impl EditParameters {
+    /// The parameters as the query of a request.
     pub fn query(self) -> String {
         let name = |value: Option<PossibleValue>| {
             value.map_or_else(String::new, |value| value.get_name().to_owned())
@@ -199,7 +199,7 @@ impl EditHow {
         )
     }
 
-    /// A document as an edit.
+    /// Converts a document to an edit.
     pub fn edit(self, document: DataTree) -> Edit {
         let operation = match self.default_operation {
             DefaultOperation::Merge => Operation::Merge,
@@ -209,11 +209,11 @@ impl EditHow {
         Edit::apply(InstancePath::root(), document, operation)
     }
 
-    /// Makes an edit, or tests it; the commit, where one was to be made.
+    /// Applies a document as an edit, or only tests it. Returns the commit, if there is one.
     ///
     /// # Errors
     /// As [`Tree::edit_config`].
-    pub fn make(
+    pub fn apply(
         self,
         tree: &Tree,
         document: DataTree,

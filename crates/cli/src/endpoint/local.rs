@@ -1,4 +1,4 @@
-//! A store that this process opens.
+//! An endpoint on a store that this process opens.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilde
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
-use crate::endpoint::upgrade::{self, Replaced};
+use crate::endpoint::upgrade::{self, ReplacedModules};
 use crate::endpoint::{
-    Change, Changed, Differences, Endpoint, Loaded, Opening, OperationRequest, Outcome, Read,
+    Change, Changed, Differences, Endpoint, Loaded, OpenMode, OperationRequest, Outcome, Read,
     Rollback, Upload, diff_lines, open_engine, open_for_command, perform, print_view,
 };
 use crate::modules;
@@ -26,20 +26,20 @@ use espalier_terminal::{Failure, Result};
 pub struct Local {
     tree: Tree,
     source: SchemaSource,
-    replaced: Option<Replaced>,
+    replaced: Option<ReplacedModules>,
     session: String,
     author: String,
     comment: String,
 }
 
-/// Opens the store that the settings name.
+/// Opens the store named by the settings.
 pub fn open_store(settings: &Settings) -> Result<Store> {
-    store_on(open_driver(settings, Opening::of(settings))?)
+    store_on(open_driver(settings, OpenMode::for_write(settings))?)
 }
 
-/// The same for one command, as [`open_for_command`] does.
-pub fn open_store_for_command(settings: &Settings, opening: Opening) -> Result<Store> {
-    store_on(open_for_command(place(settings)?, opening)?)
+/// Opens the store named by the settings for one command; see [`open_for_command`].
+pub fn open_store_for_command(settings: &Settings, open_mode: OpenMode) -> Result<Store> {
+    store_on(open_for_command(store_url(settings)?, open_mode)?)
 }
 
 /// Opens the store on an engine.
@@ -47,46 +47,46 @@ pub fn store_on(driver: Arc<dyn Driver>) -> Result<Store> {
     Ok(Store::open(driver, Arc::new(SystemClock))?)
 }
 
-/// Opens the engine of the store that the settings name.
-pub fn open_driver(settings: &Settings, opening: Opening) -> Result<Arc<dyn Driver>> {
-    open_engine(place(settings)?, opening)
+/// Opens the engine of the store named by the settings.
+pub fn open_driver(settings: &Settings, open_mode: OpenMode) -> Result<Arc<dyn Driver>> {
+    open_engine(store_url(settings)?, open_mode)
 }
 
-/// The URL that the settings name.
-fn place(settings: &Settings) -> Result<&str> {
+/// The URL of the store named by the settings.
+fn store_url(settings: &Settings) -> Result<&str> {
     settings.store.as_deref().ok_or_else(|| {
         Failure::usage("this command works on a store").hint("add --store embedded:DIR")
     })
 }
 
-/// Opens the tree that the settings name. Where they name modules, dataspace, schema set and
-/// anchor are created, or the schema set is brought to these modules.
+/// Opens the tree named by the settings. If they name modules, the dataspace, schema set and anchor are created, or
+/// the schema set is upgraded to these modules.
 pub fn open_tree(settings: &Settings) -> Result<Tree> {
-    // Before the store is opened, which makes one where there is none: a mistyped name makes nothing.
+    // Read before the store is opened, which may create it: a mistyped module name creates nothing.
     let source = modules::source(settings)?;
-    Ok(open_replacing(open_store(settings)?, settings, source)?.0)
+    Ok(open_with_modules(open_store(settings)?, settings, source)?.0)
 }
 
-/// The same of an open store, and which modules the schema set had before, where it had others.
-fn open_replacing(
+/// Opens the tree in an open store. Returns also the previous modules of the schema set, if they were replaced.
+fn open_with_modules(
     store: Store,
     settings: &Settings,
     source: Option<SchemaSource>,
-) -> Result<(Tree, Option<Replaced>)> {
-    let replaced = upgrade::bring_to(&store, settings, source)?;
+) -> Result<(Tree, Option<ReplacedModules>)> {
+    let replaced = upgrade::apply_modules(&store, settings, source)?;
     if let Some(replaced) = &replaced {
         upgrade::log_report(replaced.report());
     }
     match tree_of(&store, settings) {
         Ok(tree) => Ok((tree, replaced)),
         Err(failure) => Err(match &replaced {
-            Some(replaced) => replaced.put_back(&store, failure),
+            Some(replaced) => replaced.revert(&store, failure),
             None => failure,
         }),
     }
 }
 
-/// The tree of an open store that the settings name.
+/// Opens the tree named by the settings in an open store.
 pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
     set_validation(store, settings)?;
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
@@ -98,18 +98,18 @@ pub fn tree_of(store: &Store, settings: &Settings) -> Result<Tree> {
     })
 }
 
-/// Has the anchor validated as the settings say, where they say so and it is not yet.
+/// Sets the validation of the anchor to that of the settings, if they have one and it differs.
 pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
-    let wanted = match settings.validation {
+    let validation = match settings.validation {
         None => return Ok(()),
         Some(Validation::Full) => espalier_store::Validation::Full,
         Some(Validation::Structure) => espalier_store::Validation::Structure,
     };
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
-    if store.anchor(dataspace, anchor)?.validation == wanted {
+    if store.anchor(dataspace, anchor)?.validation == validation {
         return Ok(());
     }
-    let set = store.set_validation(dataspace, anchor, wanted);
+    let set = store.set_validation(dataspace, anchor, validation);
     set.map_err(|error| {
         let hint = "the data break constraints of their models: correct them first, or keep --validation structure";
         Failure::from(error).hint(hint)
@@ -117,20 +117,20 @@ pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
 }
 
 impl Local {
-    /// Opens the tree that the settings name for one command, as [`open_tree`] does. Where its modules were replaced for
-    /// a change that is then refused, they are put back.
-    pub fn open(settings: &Settings, opening: Opening) -> Result<Self> {
+    /// Opens the tree named by the settings for one command, as [`open_tree`] does. If modules are replaced for a
+    /// change that is then rejected, the previous ones are restored.
+    pub fn open(settings: &Settings, open_mode: OpenMode) -> Result<Self> {
         // As in `open_tree`.
         let source = modules::source(settings)?;
-        let store = open_store_for_command(settings, opening)?;
-        let (tree, replaced) = open_replacing(store, settings, source)?;
+        let store = open_store_for_command(settings, open_mode)?;
+        let (tree, replaced) = open_with_modules(store, settings, source)?;
         Ok(Self {
             replaced,
             ..Self::new(tree, settings)?
         })
     }
 
-    /// The tree, with the modules that it is under.
+    /// Creates the endpoint of an open tree.
     pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
         let source = source_of(&tree, settings)?;
         Ok(Self {
@@ -143,12 +143,12 @@ impl Local {
         })
     }
 
-    /// What came of a change; where it was refused, the modules that were replaced for it are put back.
-    fn or_put_back<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|failure| self.refused(failure))
+    /// Returns the result of a change; if it failed, restores the modules that were replaced for it.
+    fn or_revert_modules<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|failure| self.revert_modules(failure))
     }
 
-    fn load_under(&self, upload: Upload<'_>) -> Result<Loaded> {
+    fn load_document(&self, upload: Upload<'_>) -> Result<Loaded> {
         let schema = Arc::clone(self.tree.schema());
         let options = LoadOptions {
             mode: upload.mode,
@@ -180,13 +180,17 @@ impl Local {
         })
     }
 
-    fn change_under(&self, change: Change) -> Result<Changed> {
+    fn apply_change(&self, change: Change) -> Result<Changed> {
         let edits = match change {
             Change::Merge(tree) => vec![Edit::merge(InstancePath::root(), tree)],
             Change::Delete(path) => vec![Edit::delete(path)],
-            Change::Document { text, format, how } => {
+            Change::Document {
+                text,
+                format,
+                parameters,
+            } => {
                 let document = annotated_tree(self.tree.schema(), &text, format)?;
-                let commit = how.make(&self.tree, document, self.options())?;
+                let commit = parameters.apply(&self.tree, document, self.options())?;
                 return Ok(commit.map(Changed::from).unwrap_or_default());
             }
         };
@@ -203,7 +207,7 @@ impl Local {
     }
 }
 
-/// The modules that a tree is under.
+/// The modules of the schema of a tree.
 pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
     let store = tree.store();
     let anchor = store.anchor(settings.dataspace(), settings.anchor())?;
@@ -212,7 +216,7 @@ pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
         .source)
 }
 
-/// Reads a document with its edit operations.
+/// Parses a document with its edit operations.
 pub fn annotated_tree(schema: &Schema, text: &[u8], format: Format) -> Result<DataTree> {
     let options = ParseOptions {
         metadata: MetadataMode::Kept,
@@ -266,15 +270,15 @@ impl Endpoint for Local {
         }
     }
 
-    fn refused(&self, failure: Failure) -> Failure {
+    fn revert_modules(&self, failure: Failure) -> Failure {
         match &self.replaced {
-            Some(replaced) => replaced.put_back(self.tree.store(), failure),
+            Some(replaced) => replaced.revert(self.tree.store(), failure),
             None => failure,
         }
     }
 
     fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
-        self.or_put_back(self.load_under(upload))
+        self.or_revert_modules(self.load_document(upload))
     }
 
     fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
@@ -295,7 +299,7 @@ impl Endpoint for Local {
         line: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut failure = None;
-        let told = diff_lines(&self.tree, differences, &mut |text| {
+        let result = diff_lines(&self.tree, differences, &mut |text| {
             line(text).map_err(|error| {
                 failure = Some(error);
                 Error::Stopped
@@ -303,7 +307,7 @@ impl Endpoint for Local {
         });
         match failure {
             Some(failure) => Err(failure),
-            None => Ok(told?),
+            None => Ok(result?),
         }
     }
 
@@ -321,8 +325,8 @@ impl Endpoint for Local {
         Ok(self.tree.retention()?)
     }
 
-    fn act(&self, acting: &OperationRequest) -> Result<Outcome> {
-        self.or_put_back(perform(&self.tree, acting))
+    fn perform(&self, request: &OperationRequest) -> Result<Outcome> {
+        self.or_revert_modules(perform(&self.tree, request))
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {
@@ -330,6 +334,6 @@ impl Endpoint for Local {
     }
 
     fn change(&self, change: Change) -> Result<Changed> {
-        self.or_put_back(self.change_under(change))
+        self.or_revert_modules(self.apply_change(change))
     }
 }

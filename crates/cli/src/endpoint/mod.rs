@@ -1,6 +1,6 @@
-//! What commands work on: a store that this process opens, or a server.
+//! The data that commands work on: in a store that this process opens, or on a server.
 //!
-//! Commands see [`Endpoint`] only, so each works the same on both.
+//! Commands use [`Endpoint`] only, so each works the same on both.
 
 mod connection_failure;
 mod engine;
@@ -17,20 +17,23 @@ mod upgrade;
 mod versions;
 
 pub use engine::{
-    Opening, is_same_place, open_engine, open_for_command, open_source, open_target, promise,
-    require_existing,
+    OpenMode, effective_durability, is_same_store, open_engine, open_for_command, open_source,
+    open_target, require_existing,
 };
-pub use interface::{Change, Changed, EditHow, Endpoint, Loaded, Read, TestChoice, Upload};
+pub use interface::{Change, Changed, EditParameters, Endpoint, Loaded, Read, TestChoice, Upload};
 pub use local::{
     annotated_tree, open_driver, open_store, open_store_for_command, open_tree, source_of,
     store_on, tree_of,
 };
 pub use open::{open, open_existing};
-pub use operations::{DatastoreOperation, Of, OperationRequest, Outcome, Prefer, beside, perform};
+pub use operations::{
+    ConflictPreference, DatastoreOperation, LockOwner, OperationRequest, Outcome, perform,
+    tree_of_datastore,
+};
 pub use remote::{EDIT_PATH, Remote, SCHEMA_PATH, SOURCE_BYTES_MAX};
 pub use remote_operations::DATASTORES_PATH;
 pub use remote_versions::{
     AT_PATH, CommitBody, DIFF_PATH, HISTORY_PATH, RETENTION_PATH, ROLLBACK_PATH, RetentionBody,
 };
-pub use upgrade::{bring_to, load_with_modules, upgrade_json, upgrade_text};
+pub use upgrade::{apply_modules, load_with_modules, upgrade_json, upgrade_text};
 pub use versions::{Differences, LineStyle, Rollback, diff_lines, print_view};

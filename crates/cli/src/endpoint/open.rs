@@ -1,24 +1,24 @@
-//! Choosing the target.
+//! Opens the endpoint named by the settings.
 
 use crate::endpoint::local::Local;
 use crate::endpoint::remote::Remote;
-use crate::endpoint::{Endpoint, Opening};
+use crate::endpoint::{Endpoint, OpenMode};
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
-/// The target that the settings name. Where they name modules, a store is made where there is none.
+/// Opens the endpoint named by the settings. If they name modules, a missing store is created.
 pub fn open(settings: &Settings) -> Result<Box<dyn Endpoint>> {
-    open_as(settings, Opening::of(settings))
+    open_as(settings, OpenMode::for_write(settings))
 }
 
-/// The same for what only reads: there is nothing to read where there is no store.
+/// Opens the endpoint for reading only: a missing store is an error.
 pub fn open_existing(settings: &Settings) -> Result<Box<dyn Endpoint>> {
-    open_as(settings, Opening::Existing)
+    open_as(settings, OpenMode::Existing)
 }
 
-fn open_as(settings: &Settings, opening: Opening) -> Result<Box<dyn Endpoint>> {
+fn open_as(settings: &Settings, open_mode: OpenMode) -> Result<Box<dyn Endpoint>> {
     match (&settings.store, &settings.server) {
-        (Some(_), None) => Ok(Box::new(Local::open(settings, opening)?)),
+        (Some(_), None) => Ok(Box::new(Local::open(settings, open_mode)?)),
         (None, Some(_)) if settings.dry_run || settings.drop_unknown => Err(Failure::usage(
             "--dry-run and --drop-unknown are about a change of modules",
         )

@@ -1,5 +1,5 @@
-//! What is done with whole datastores: committed, validated, locked, copied. Carried out the same
-//! by a command on a store and by a server that was asked to.
+//! Operations on whole datastores: commit, validate, lock, copy and others. A command on a store and a server perform
+//! them by the same code.
 
 use espalier_store::{
     Commit, CommitOptions, ConfirmOptions, Conflict, Datastore, Locks, Resolution, Tree,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use espalier_terminal::Result;
 use espalier_terminal::output::escaped;
 
-/// What to do, with which datastore, and who does it.
+/// A request to perform an operation on a datastore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OperationRequest {
@@ -19,59 +19,60 @@ pub struct OperationRequest {
     pub datastore: String,
     /// The session; may be empty.
     pub session: String,
-    /// Who commits are by.
+    /// The author of commits.
     pub author: String,
-    /// Why they are made.
+    /// The comment of commits.
     pub comment: String,
-    /// What to do.
-    pub act: DatastoreOperation,
+    /// The operation.
+    #[serde(rename = "act")]
+    pub operation: DatastoreOperation,
 }
 
-/// What is done with a datastore.
+/// An operation on a datastore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DatastoreOperation {
-    /// Says what holds the datastore.
+    /// Reports the locks of the datastore and its pending confirmed commit.
     #[default]
     Locks,
     /// Commits a candidate to running.
     Commit {
-        /// Seconds to confirm in, for a commit that is to be confirmed.
+        /// The timeout in seconds of a confirmed commit.
         confirmed: Option<u32>,
-        /// Makes the confirmed commit outlive its session.
+        /// The id with which the confirmed commit outlives its session.
         persist: Option<String>,
-        /// Names the pending one.
+        /// The id of the pending confirmed commit.
         persist_id: Option<String>,
     },
-    /// Takes back the pending confirmed commit.
+    /// Cancels the pending confirmed commit.
     Cancel {
-        /// Names it.
+        /// Its id.
         persist_id: Option<String>,
     },
     /// Validates all constraints.
     Validate,
-    /// Forgets what a candidate changes.
+    /// Discards the changes of a candidate.
     Discard,
-    /// Makes a candidate one of running as it is now.
+    /// Rebases a candidate on the current running datastore.
     Update {
-        /// Which to take where both changed a node.
-        prefer: Option<Prefer>,
+        /// The side that wins if both changed a node; without it, a conflict is an error.
+        prefer: Option<ConflictPreference>,
     },
     /// Locks the datastore, or these nodes of it.
     Lock {
-        /// Instance identifiers; none for all of it.
+        /// Instance identifiers; empty for the whole datastore.
         paths: Vec<String>,
     },
     /// Releases a lock.
     Unlock {
-        /// The number of a partial lock; none for that of all of it.
+        /// The number of a partial lock; `None` for the lock of the whole datastore.
         id: Option<u32>,
-        /// From whom.
-        of: Of,
+        /// The owner of the lock.
+        of: LockOwner,
     },
     /// Copies another datastore to this one.
     Copy {
-        /// Its name.
+        /// The name of the source.
         from: String,
     },
     /// Deletes the datastore.
@@ -83,44 +84,44 @@ pub enum DatastoreOperation {
 /// Which side to take in a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub enum Prefer {
+pub enum ConflictPreference {
     /// That of running.
     Running,
     /// That of the candidate.
     Candidate,
 }
 
-/// Whose lock is released.
+/// The owner of a lock to release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
-    /// That of the session itself.
+pub enum LockOwner {
+    /// The session of the request.
     #[default]
     Session,
-    /// Whoever's it is.
+    /// Any session.
     Anybody,
 }
 
-/// What was done.
+/// The result of an operation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
-    /// For machines.
+    /// The result as JSON.
     pub value: Value,
-    /// For people.
+    /// The result as text.
     pub text: String,
 }
 
-/// Does it, beside a tree of the anchor.
-pub fn perform(tree: &Tree, acting: &OperationRequest) -> Result<Outcome> {
-    let session = acting.session.as_str();
-    let tree = beside(tree, &acting.datastore, session)?;
+/// Performs the operation on a datastore of the same anchor as `tree`.
+pub fn perform(tree: &Tree, request: &OperationRequest) -> Result<Outcome> {
+    let session = request.session.as_str();
+    let tree = tree_of_datastore(tree, &request.datastore, session)?;
     let options = CommitOptions {
-        author: &acting.author,
-        comment: &acting.comment,
+        author: &request.author,
+        comment: &request.comment,
         session,
         ..CommitOptions::default()
     };
-    match &acting.act {
+    match &request.operation {
         DatastoreOperation::Locks => locks(&tree),
         DatastoreOperation::Commit {
             confirmed,
@@ -148,9 +149,9 @@ pub fn perform(tree: &Tree, acting: &OperationRequest) -> Result<Outcome> {
         }
         DatastoreOperation::Update { prefer } => update(&tree, *prefer, options),
         DatastoreOperation::Lock { paths } => lock(&tree, paths, session),
-        DatastoreOperation::Unlock { id, of } => unlock(&tree, *id, *of, session),
+        DatastoreOperation::Unlock { id, of: owner } => unlock(&tree, *id, *owner, session),
         DatastoreOperation::Copy { from } => {
-            let source = beside(&tree, from, session)?;
+            let source = tree_of_datastore(&tree, from, session)?;
             let commit = tree.copy_from(&source, options)?;
             let what = format!("copied; {}", tree.datastore().name());
             Ok(committed(commit, &what))
@@ -167,7 +168,7 @@ pub fn perform(tree: &Tree, acting: &OperationRequest) -> Result<Outcome> {
 }
 
 /// Another datastore of the same anchor, by name.
-pub fn beside(tree: &Tree, name: &str, session: &str) -> Result<Tree> {
+pub fn tree_of_datastore(tree: &Tree, name: &str, session: &str) -> Result<Tree> {
     let datastore = Datastore::named(name).ok_or_else(|| {
         let message = format!("there is no datastore “{name}”");
         DataError::new(ErrorTag::InvalidValue, message)
@@ -212,11 +213,15 @@ fn commit(
     Ok(outcome)
 }
 
-fn update(tree: &Tree, prefer: Option<Prefer>, options: CommitOptions<'_>) -> Result<Outcome> {
+fn update(
+    tree: &Tree,
+    prefer: Option<ConflictPreference>,
+    options: CommitOptions<'_>,
+) -> Result<Outcome> {
     let resolution = match prefer {
         None => Resolution::RevertOnConflict,
-        Some(Prefer::Running) => Resolution::PreferRunning,
-        Some(Prefer::Candidate) => Resolution::PreferCandidate,
+        Some(ConflictPreference::Running) => Resolution::PreferRunning,
+        Some(ConflictPreference::Candidate) => Resolution::PreferCandidate,
     };
     let conflicts = tree.update(resolution, options)?;
     let items: Vec<Value> = conflicts.iter().map(conflict).collect();
@@ -261,12 +266,12 @@ fn lock(tree: &Tree, paths: &[String], session: &str) -> Result<Outcome> {
     Ok(done(json!({"locked": true, "id": partial.id}), &text))
 }
 
-fn unlock(tree: &Tree, id: Option<u32>, of: Of, session: &str) -> Result<Outcome> {
-    match (id, of) {
-        (None, Of::Session) => tree.unlock(session)?,
-        (None, Of::Anybody) => tree.break_lock()?,
-        (Some(id), Of::Session) => tree.partial_unlock(id, session)?,
-        (Some(id), Of::Anybody) => tree.break_partial_lock(id)?,
+fn unlock(tree: &Tree, id: Option<u32>, owner: LockOwner, session: &str) -> Result<Outcome> {
+    match (id, owner) {
+        (None, LockOwner::Session) => tree.unlock(session)?,
+        (None, LockOwner::Anybody) => tree.break_lock()?,
+        (Some(id), LockOwner::Session) => tree.partial_unlock(id, session)?,
+        (Some(id), LockOwner::Anybody) => tree.break_partial_lock(id)?,
     }
     Ok(done(json!({"unlocked": true}), "unlocked"))
 }

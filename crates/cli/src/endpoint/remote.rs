@@ -1,8 +1,8 @@
-//! A server, spoken to over RESTCONF (RFC 8040).
+//! An endpoint on a server, over RESTCONF (RFC 8040).
 //!
-//! Two resources beside RESTCONF make a server as capable as a store: the texts of the modules
-//! (so that paths and values are checked here, with the same messages), and documents with edit
-//! operations. `serve` offers both; see [`crate::commands`].
+//! Two resources in addition to RESTCONF make a server as capable as a store: the source texts of the modules (so
+//! that paths and values are checked in this process, with the same messages), and documents with edit operations.
+//! `serve` has both; see [`crate::commands`].
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
@@ -37,27 +37,27 @@ use espalier_terminal::document::{self, Format, Found};
 use espalier_terminal::path;
 use espalier_terminal::{Failure, Result};
 
-/// Where RESTCONF is (RFC 8040 §3.1); `serve` has it nowhere else.
+/// The root of RESTCONF (RFC 8040 §3.1), which is fixed in `serve`.
 pub const RESTCONF_ROOT: &str = "/restconf";
 
-/// Where `serve` offers the texts of its modules.
+/// The path of the module texts in `serve`.
 pub const SCHEMA_PATH: &str = "/espalier/schema";
 
-/// Where `serve` takes documents with edit operations.
+/// The path in `serve` that accepts documents with edit operations.
 pub const EDIT_PATH: &str = "/espalier/edit";
 
-/// The most that modules' texts may have.
+/// The maximum size of the module texts.
 pub const SOURCE_BYTES_MAX: u64 = 256 << 20;
 
 /// A server.
 pub struct Remote {
     agent: Agent,
     base: String,
-    /// Which datastore, and the resource that it is.
+    /// The datastore, and its resource.
     datastore: Datastore,
     data: String,
-    /// Who asks, as headers.
-    who: Vec<(&'static str, String)>,
+    /// Session, author and comment, as headers.
+    identity_headers: Vec<(&'static str, String)>,
     source: OnceCell<SchemaSource>,
     schema: OnceCell<Arc<Schema>>,
 }
@@ -79,15 +79,15 @@ impl Remote {
             base: url.trim_end_matches('/').to_owned(),
             data: data_path(datastore),
             datastore,
-            who: who(settings),
+            identity_headers: identity_headers(settings),
             source: OnceCell::new(),
             schema: OnceCell::new(),
         })
     }
 
-    /// The same request, saying who asks.
-    fn by<T>(&self, request: RequestBuilder<T>) -> RequestBuilder<T> {
-        let headers = self.who.iter();
+    /// Adds the identity headers to a request.
+    fn with_identity<T>(&self, request: RequestBuilder<T>) -> RequestBuilder<T> {
+        let headers = self.identity_headers.iter();
         headers.fold(request, |request, (name, value)| {
             request.header(*name, value)
         })
@@ -99,7 +99,7 @@ impl Remote {
 
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
         let request = self.agent.get(format!("{}{path}", self.base));
-        let answer = self.by(request).header("accept", accept).call();
+        let answer = self.with_identity(request).header("accept", accept).call();
         answer.map_err(|error| self.unreachable(&error))
     }
 
@@ -108,13 +108,13 @@ impl Remote {
         let text = serde_json::to_vec(body).map_err(io::Error::from)?;
         let request = self.agent.post(format!("{}{path}", self.base));
         let answer = self
-            .by(request)
+            .with_identity(request)
             .header("content-type", "application/json")
             .send(&text[..]);
         answer.map_err(|error| self.unreachable(&error))
     }
 
-    /// Has the server put modules in place of its own; what happened to the data.
+    /// Replaces the modules of the server; returns the report of the upgrade.
     pub fn upgrade(&self, source: &SchemaSource, settings: &Settings) -> Result<serde_json::Value> {
         let (drop_unknown, dry_run) = (settings.drop_unknown, settings.dry_run);
         let query = format!("?drop-unknown={drop_unknown}&dry-run={dry_run}");
@@ -137,7 +137,7 @@ impl Remote {
         self.send_with(method, path, format, &[], body)
     }
 
-    /// The same, with more headers.
+    /// Sends a request with additional headers.
     fn send_with(
         &self,
         method: &str,
@@ -156,7 +156,7 @@ impl Remote {
             request = request.header(name, value);
         }
         let answer = self
-            .by(request)
+            .with_identity(request)
             .header("content-type", format.media_type())
             .header("accept", Format::Json.media_type())
             .send(body);
@@ -167,7 +167,7 @@ impl Remote {
         let mut answer = self.get(SCHEMA_PATH, "application/json")?;
         if !answer.status().is_success() {
             return Err(match answer.status() {
-                // A port that serves TLS says so.
+                // The response of a TLS port to plain HTTP.
                 StatusCode::BAD_REQUEST => failure_of(answer),
                 _ => failure_of(answer).hint("is this an Espalier server?"),
             });
@@ -192,23 +192,23 @@ fn data_path(datastore: Datastore) -> String {
     }
 }
 
-fn who(settings: &Settings) -> Vec<(&'static str, String)> {
+fn identity_headers(settings: &Settings) -> Vec<(&'static str, String)> {
     let texts = [
         (SESSION_HEADER, &settings.session),
         (AUTHOR_HEADER, &settings.author),
         (COMMENT_HEADER, &settings.comment),
     ];
-    let told = texts.into_iter().filter_map(|(name, text)| {
+    let headers = texts.into_iter().filter_map(|(name, text)| {
         let text = text.as_deref()?;
         Some((name, path::percent_encoded(text)))
     });
-    told.collect()
+    headers.collect()
 }
 
-/// The client: which server it trusts, and which certificate it shows.
+/// Creates the HTTP client with its trusted certificates and its client certificate.
 fn agent(settings: &Settings) -> Result<Agent> {
     let config = Agent::config_builder().http_status_as_error(false);
-    let identity = ClientIdentity::of_settings(settings)?;
+    let identity = ClientIdentity::from_settings(settings)?;
     let Some(file) = settings.server_ca.as_deref() else {
         let shown = identity.map(ClientIdentity::into_ureq).transpose()?;
         let tls = TlsConfig::builder().client_cert(shown);
@@ -217,7 +217,7 @@ fn agent(settings: &Settings) -> Result<Agent> {
     let connector =
         ().chain(ConnectProxyConnector::default())
             .chain(TcpConnector::default())
-            .chain(PinnedTls::of_file(file, identity)?);
+            .chain(PinnedTls::from_file(file, identity)?);
     Ok(Agent::with_parts(
         config.build(),
         connector,
@@ -225,7 +225,7 @@ fn agent(settings: &Settings) -> Result<Agent> {
     ))
 }
 
-/// What a successful change over RESTCONF tells.
+/// The result of a successful change over RESTCONF, which reports no version.
 fn changed(answer: Response<Body>) -> Result<Changed> {
     if !answer.status().is_success() {
         return Err(failure_of(answer));
@@ -260,7 +260,7 @@ pub(super) fn query(read: &Read<'_>) -> String {
     format!("?{}", parts.join("&"))
 }
 
-/// Prints the whole datastore as a store would: the answer has another envelope and white space.
+/// Prints the whole datastore as a store does: the response has another envelope and white space.
 fn reprint(
     read: &Read<'_>,
     schema: &Schema,
@@ -277,7 +277,7 @@ fn reprint(
     Ok(())
 }
 
-/// Copies the answer; JSON is indented on the way.
+/// Copies the response; JSON is indented.
 fn copy(read: &Read<'_>, body: &mut dyn io::Read, out: &mut dyn Write) -> Result<()> {
     let ended = |error: io::Error| Failure::data(format!("the answer ended early: {error}"));
     match read.format {
@@ -335,8 +335,8 @@ impl Endpoint for Remote {
             return Ok(Found::from_store(self.read_at(version, read, out)?));
         }
         let schema = self.schema()?;
-        let place = path::api_path(&schema, read.path)?;
-        let path = format!("{}{place}{}", self.data, query(read));
+        let resource = path::api_path(&schema, read.path)?;
+        let path = format!("{}{resource}{}", self.data, query(read));
         let mut answer = self.get(&path, read.format.media_type())?;
         if answer.status().as_u16() == 404 {
             return Ok(Found::Nothing);
@@ -370,15 +370,15 @@ impl Endpoint for Remote {
     }
 
     fn retention(&self) -> Result<Retention> {
-        self.kept()
+        self.fetch_retention()
     }
 
-    fn act(&self, acting: &OperationRequest) -> Result<Outcome> {
-        self.act_there(acting)
+    fn perform(&self, request: &OperationRequest) -> Result<Outcome> {
+        self.post_operation(request)
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {
-        self.keep(retention)
+        self.post_retention(retention)
     }
 
     fn change(&self, change: Change) -> Result<Changed> {
@@ -389,7 +389,7 @@ impl Endpoint for Remote {
                 let mut text = Vec::new();
                 let options = PrintOptions::default();
                 document::print(Format::Json, &schema, options, &mut text, |sink| {
-                    // A stopped printer says why by itself.
+                    // The printer itself returns the reason why it stopped.
                     let _ = tree.emit(sink);
                     Ok(Found::Something)
                 })?;
@@ -397,18 +397,22 @@ impl Endpoint for Remote {
                 changed(self.send("PATCH", data, Format::Json, body)?)
             }
             Change::Delete(path) => {
-                let place = path::api_path(&*self.schema()?, &path)?;
-                let request = self.agent.delete(format!("{}{data}{place}", self.base));
-                let request = self.by(request);
+                let resource = path::api_path(&*self.schema()?, &path)?;
+                let request = self.agent.delete(format!("{}{data}{resource}", self.base));
+                let request = self.with_identity(request);
                 let answer = request.header("accept", Format::Json.media_type()).call();
                 changed(answer.map_err(|error| self.unreachable(&error))?)
             }
-            Change::Document { text, format, how } => {
+            Change::Document {
+                text,
+                format,
+                parameters,
+            } => {
                 let body = SendBody::from_owned_reader(io::Cursor::new(text));
                 let path = format!(
                     "{EDIT_PATH}?datastore={}&{}",
                     self.datastore.name(),
-                    how.query()
+                    parameters.query()
                 );
                 changed(self.send("POST", &path, format, body)?)
             }

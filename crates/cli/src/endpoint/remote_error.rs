@@ -1,4 +1,4 @@
-//! The error body of RESTCONF (RFC 8040 §7.1), read back.
+//! Parses the error body of RESTCONF (RFC 8040 §7.1).
 
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use serde::Deserialize;
@@ -31,7 +31,7 @@ struct Item {
     error_message: String,
 }
 
-/// The failure that an answer tells.
+/// Converts an error response to a failure.
 pub fn failure_of(mut answer: Response<Body>) -> Failure {
     let status = answer.status();
     let text = answer.body_mut().read_to_string().unwrap_or_default();

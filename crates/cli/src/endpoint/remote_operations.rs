@@ -1,17 +1,17 @@
-//! Asking a server to do something with its datastores.
+//! Operations on the datastores of a server.
 
 use crate::endpoint::remote::Remote;
 use crate::endpoint::remote_error::failure_of;
 use crate::endpoint::{OperationRequest, Outcome};
 use espalier_terminal::Result;
 
-/// Where `serve` takes what is to be done with datastores.
+/// The path in `serve` that accepts operations on datastores.
 pub const DATASTORES_PATH: &str = "/espalier/datastores";
 
 impl Remote {
-    /// Has the server do it.
-    pub(super) fn act_there(&self, acting: &OperationRequest) -> Result<Outcome> {
-        let mut answer = self.post_json(DATASTORES_PATH, acting)?;
+    /// Sends an operation to the server and returns its result.
+    pub(super) fn post_operation(&self, request: &OperationRequest) -> Result<Outcome> {
+        let mut answer = self.post_json(DATASTORES_PATH, request)?;
         if !answer.status().is_success() {
             return Err(failure_of(answer));
         }

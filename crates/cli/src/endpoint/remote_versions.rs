@@ -1,4 +1,4 @@
-//! Earlier versions of what a server has.
+//! Earlier versions of the data of a server.
 
 use std::io::{self, BufRead, BufReader};
 use std::time::Duration;
@@ -15,25 +15,25 @@ use espalier_terminal::{Failure, Result, VERSIONS_HINT};
 
 use super::remote::{Remote, query};
 
-/// Where `serve` lists commits.
+/// The path in `serve` that lists commits.
 pub const HISTORY_PATH: &str = "/espalier/history";
 
-/// Where `serve` compares versions.
+/// The path in `serve` that compares versions.
 pub const DIFF_PATH: &str = "/espalier/diff";
 
-/// Where `serve` reads earlier versions.
+/// The path in `serve` that reads earlier versions.
 pub const AT_PATH: &str = "/espalier/at";
 
-/// Where `serve` goes back to one.
+/// The path in `serve` that restores a version.
 pub const ROLLBACK_PATH: &str = "/espalier/rollback";
 
-/// Where `serve` tells and takes how many versions are kept.
+/// The path in `serve` that reads and sets the retention.
 pub const RETENTION_PATH: &str = "/espalier/retention";
 
-/// The most that a page of the history may have.
+/// The maximum size of a page of the history.
 const PAGE_BYTES_MAX: u64 = 256 << 20;
 
-/// A commit, in answers.
+/// A commit, in responses.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CommitBody {
     pub version: u64,
@@ -43,12 +43,12 @@ pub struct CommitBody {
     pub comment: String,
 }
 
-/// How many versions are kept, in requests and answers.
+/// The retention, in requests and responses.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RetentionBody {
     versions: u64,
-    /// As `espalier history --json` has it; none for however long.
+    /// As in `espalier history --json`; `None` for no limit.
     age_seconds: Option<u64>,
 }
 
@@ -92,17 +92,17 @@ impl From<RetentionBody> for Retention {
     }
 }
 
-/// An answer that is a success; for a version that is not there, with what to do.
+/// Returns a successful response, or the failure; that of a missing version has a hint.
 fn success(answer: Response<Body>) -> Result<Response<Body>> {
     match answer.status().as_u16() {
         200..300 => Ok(answer),
-        // Another 400 is about the request, or of a port that serves something else.
-        400 if is_of_restconf(&answer) => Err(failure_of(answer).hint(VERSIONS_HINT)),
+        // Any other 400 is about the request, or from a port that serves something else.
+        400 if is_restconf_error(&answer) => Err(failure_of(answer).hint(VERSIONS_HINT)),
         _ => Err(failure_of(answer)),
     }
 }
 
-fn is_of_restconf(answer: &Response<Body>) -> bool {
+fn is_restconf_error(answer: &Response<Body>) -> bool {
     let media_type = answer.headers().get("content-type");
     media_type.is_some_and(|value| value == "application/yang-data+json")
 }
@@ -110,11 +110,13 @@ fn is_of_restconf(answer: &Response<Body>) -> bool {
 fn read_json<T: for<'d> Deserialize<'d>>(answer: Response<Body>) -> Result<T> {
     let mut answer = success(answer)?;
     let body = answer.body_mut().with_config().limit(PAGE_BYTES_MAX);
-    let text = body.read_to_vec().map_err(|error| broken(&error))?;
-    serde_json::from_slice(&text).map_err(|error| broken(&error))
+    let text = body
+        .read_to_vec()
+        .map_err(|error| unreadable_answer(&error))?;
+    serde_json::from_slice(&text).map_err(|error| unreadable_answer(&error))
 }
 
-fn broken(error: &dyn std::fmt::Display) -> Failure {
+fn unreadable_answer(error: &dyn std::fmt::Display) -> Failure {
     Failure::data(format!("the server's answer cannot be read: {error}"))
 }
 
@@ -127,14 +129,14 @@ impl Remote {
         Ok(page.into_iter().map(CommitInfo::from).collect())
     }
 
-    /// Each line of a comparison.
+    /// Passes each line of a comparison to `line`.
     pub(super) fn differences(
         &self,
         differences: &Differences<'_>,
         line: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let Differences { from, to, .. } = differences;
-        let path = self.text_of(differences.path)?;
+        let path = self.encoded_path(differences.path)?;
         let style = match differences.style {
             LineStyle::Text => "text",
             LineStyle::Json => "json",
@@ -147,21 +149,21 @@ impl Remote {
         loop {
             buffer.clear();
             let read = body.read_until(b'\n', &mut buffer);
-            if read.map_err(|error| broken(&error))? == 0 {
+            if read.map_err(|error| unreadable_answer(&error))? == 0 {
                 return Ok(());
             }
             line(buffer.strip_suffix(b"\n").unwrap_or(&buffer))?;
         }
     }
 
-    /// Reads an earlier version; false where there is nothing.
+    /// Reads an earlier version; returns false if there is no data at the path.
     pub(super) fn read_at(
         &self,
         version: u64,
         read: &Read<'_>,
         out: &mut dyn io::Write,
     ) -> Result<bool> {
-        let path = self.text_of(read.path)?;
+        let path = self.encoded_path(read.path)?;
         let query = query(read);
         let query = query.trim_start_matches('?');
         let path = format!("{AT_PATH}?version={version}&path={path}&{query}");
@@ -173,30 +175,30 @@ impl Remote {
         let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
         io::copy(&mut body, out).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => error.into(),
-            _ => broken(&error),
+            _ => unreadable_answer(&error),
         })?;
         Ok(true)
     }
 
-    /// Brings back a version.
+    /// Restores a version.
     pub(super) fn roll_back(&self, rollback: &Rollback) -> Result<Changed> {
         read_json(self.post_json(ROLLBACK_PATH, rollback)?)
     }
 
-    /// How many versions are kept.
-    pub(super) fn kept(&self) -> Result<Retention> {
+    /// Reads the retention.
+    pub(super) fn fetch_retention(&self) -> Result<Retention> {
         let body: RetentionBody = read_json(self.get(RETENTION_PATH, "application/json")?)?;
         Ok(body.into())
     }
 
-    /// Sets how many versions are kept.
-    pub(super) fn keep(&self, retention: Retention) -> Result<()> {
+    /// Sets the retention.
+    pub(super) fn post_retention(&self, retention: Retention) -> Result<()> {
         let answer = self.post_json(RETENTION_PATH, &RetentionBody::from(retention))?;
         success(answer).map(drop)
     }
 
-    /// A path as it stands in a query.
-    fn text_of(&self, path: &espalier_yang::InstancePath) -> Result<String> {
+    /// A path, encoded for a query.
+    fn encoded_path(&self, path: &espalier_yang::InstancePath) -> Result<String> {
         use super::Endpoint;
         Ok(percent_encoded(
             &path.to_instance_identifier(&*self.schema()?),

@@ -1,6 +1,6 @@
-//! TLS to a server whose certificate is in a file, or signed by one of them: `--server-ca`.
+//! TLS to a server with a certificate that is in a file, or is signed by one in the file: `--server-ca`.
 //!
-//! ureq's own connector knows authorities only; see [`FileVerifier`] for what else is accepted.
+//! ureq's own connector supports authorities only; [`FileVerifier`] documents what else is accepted.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -20,16 +20,16 @@ use ureq::unversioned::transport::{
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
-/// The certificate that this client shows, with its key: `--client-cert` and `--client-key`.
+/// The client certificate with its key: `--client-cert` and `--client-key`.
 pub struct ClientIdentity {
-    /// That of the client first.
+    /// The client's own certificate is first.
     chain: Vec<CertificateDer<'static>>,
     key_pem: Vec<u8>,
 }
 
 impl ClientIdentity {
-    /// What the settings name; none where they name nothing.
-    pub fn of_settings(settings: &Settings) -> Result<Option<Self>> {
+    /// Reads the files named by the settings; `None` if they name none.
+    pub fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let (certificate, key) = match (&settings.client_cert, &settings.client_key) {
             (Some(certificate), Some(key)) => (certificate, key),
             (None, None) => return Ok(None),
@@ -52,7 +52,7 @@ impl ClientIdentity {
         Ok(Some(Self { chain, key_pem }))
     }
 
-    /// The same for ureq's own connector.
+    /// Converts to the type of ureq's own connector.
     pub fn into_ureq(self) -> Result<ClientCert> {
         let chain = self.chain.iter();
         let chain: Vec<_> = chain
@@ -69,14 +69,14 @@ impl ClientIdentity {
     }
 }
 
-/// Secures connections, in a chain of connectors behind the one that makes them.
+/// A connector that adds TLS to the connections of the preceding connector in the chain.
 pub struct PinnedTls {
     config: Arc<ClientConfig>,
 }
 
 impl PinnedTls {
-    /// Trusts the certificates in a file, and shows a certificate where there is one to show.
-    pub fn of_file(file: &Path, identity: Option<ClientIdentity>) -> Result<Self> {
+    /// Trusts the certificates in a file, and presents the client certificate, if any.
+    pub fn from_file(file: &Path, identity: Option<ClientIdentity>) -> Result<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = FileVerifier::of_file(file, Arc::clone(&provider))
             .map_err(|error| Failure::usage(format!("--server-ca {error}")))?;
@@ -141,7 +141,7 @@ impl<In: Transport> Connector<In> for PinnedTls {
     }
 }
 
-/// A secured connection.
+/// A TLS connection.
 pub struct Secured {
     buffers: LazyBuffers,
     stream: StreamOwned<ClientConnection, TransportAdapter>,

@@ -1,4 +1,4 @@
-//! Modules that a command names for the store: created, or put in place of those that there are.
+//! Applies the modules named by a command to the store: creates the schema set, or upgrades it.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use espalier_yang::schema::SchemaSource;
 use serde_json::{Value, json};
 
 use super::local::{open_store_for_command, set_validation};
-use crate::endpoint::{Changed, Loaded, Opening, Upload};
+use crate::endpoint::{Changed, Loaded, OpenMode, Upload};
 use crate::modules;
 use crate::settings::{Settings, Validation};
 use espalier_terminal::document;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// The modules that a schema set had before a command brought it to others.
-pub struct Replaced {
+/// The previous modules of a schema set that a command upgraded.
+pub struct ReplacedModules {
     dataspace: String,
     name: String,
     before: SchemaSource,
@@ -28,21 +28,21 @@ pub struct Replaced {
     report: UpgradeReport,
 }
 
-impl Replaced {
-    /// What the change did to the data.
+impl ReplacedModules {
+    /// What the upgrade did to the data.
     pub fn report(&self) -> &UpgradeReport {
         &self.report
     }
 
-    /// Brings them back, as what they were replaced for was refused. Where data were converted or removed
-    /// they stay, as the change of modules was accepted; the failure says so.
-    pub fn put_back(&self, store: &Store, failure: Failure) -> Failure {
+    /// Restores the previous modules after the change for which they were replaced was rejected. If the upgrade
+    /// converted or removed data, the new modules stay, and a hint of the failure explains it.
+    pub fn revert(&self, store: &Store, failure: Failure) -> Failure {
         if !self.report.datastores.is_empty() {
             return failure.hint(
                 "the modules of the store are those of --yang now, as its data were converted to them; only the change was refused",
             );
         }
-        match self.try_put_back(store) {
+        match self.try_revert(store) {
             Ok(()) => failure,
             Err(error) => failure.hint(format!(
                 "the modules of the store are those of --yang now, as the earlier ones could not be put back ({error}): name those with --yang"
@@ -50,9 +50,9 @@ impl Replaced {
         }
     }
 
-    fn try_put_back(&self, store: &Store) -> espalier_store::Result<()> {
+    fn try_revert(&self, store: &Store) -> espalier_store::Result<()> {
         let (dataspace, name) = (&self.dataspace, &self.name);
-        // Somebody else may have brought it to others since.
+        // Another process may have upgraded it since.
         if store.schema_set(dataspace, name)?.source != self.now {
             return Ok(());
         }
@@ -63,13 +63,13 @@ impl Replaced {
     }
 }
 
-/// Sees to it that there are dataspace, schema set and anchor with the modules that the settings name,
-/// where they name any; gives those that were replaced. A schema set has the name of its anchor.
-pub fn bring_to(
+/// Creates the dataspace, schema set and anchor with the modules of the settings, if they name any, or upgrades the
+/// schema set to them. Returns the replaced modules. A schema set has the name of its anchor.
+pub fn apply_modules(
     store: &Store,
     settings: &Settings,
     source: Option<SchemaSource>,
-) -> Result<Option<Replaced>> {
+) -> Result<Option<ReplacedModules>> {
     let Some(source) = source else {
         return match settings.dry_run {
             true => Err(Failure::usage("--dry-run tries a change of modules")
@@ -84,14 +84,14 @@ pub fn bring_to(
         Err(error) => return Err(error.into()),
     };
     if settings.dry_run {
-        return Err(try_only(store, settings, &source, existing.as_ref()));
+        return Err(dry_run(store, settings, &source, existing.as_ref()));
     }
     if let Some(before) = existing.filter(|existing| *existing != source) {
         let report = store
             .upgrade_schema_set(dataspace, anchor, &source, options(settings))
             .map_err(modules_failure)?;
         ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
-        return Ok(Some(Replaced {
+        return Ok(Some(ReplacedModules {
             dataspace: dataspace.to_owned(),
             name: anchor.to_owned(),
             before,
@@ -108,10 +108,10 @@ pub fn bring_to(
     Ok(None)
 }
 
-/// Loads a document in the commit that brings the store to the modules of the settings, so that the
-/// data have to fit with the document only. None where there are no other modules, or nothing that they
-/// could not fit: then one comes after the other.
-/// `file` is the document's name, for its errors.
+/// Loads a document in the commit that upgrades the store to the modules of the settings, so that the data need to be
+/// valid only together with the document. Returns `None` if the modules are unchanged or the tree is empty: then the
+/// upgrade and the load are separate steps.
+/// `file` is the name of the document in errors.
 pub fn load_with_modules(
     settings: &Settings,
     upload: &mut Upload<'_>,
@@ -129,7 +129,7 @@ pub fn load_with_modules(
     let Some(source) = modules::source(settings)? else {
         return Ok(None);
     };
-    let store = open_store_for_command(settings, Opening::of(settings))?;
+    let store = open_store_for_command(settings, OpenMode::for_write(settings))?;
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
     match store.schema_set(dataspace, anchor) {
         Ok(existing) if existing.source != source => {}
@@ -185,7 +185,7 @@ fn load_in_upgrade(
     let options = options(settings);
     if settings.dry_run {
         let tried = store.check_upgrade(dataspace, anchor, source, options, Some(&mut load));
-        return Err(tried.map_or_else(failure, |report| tried_only(settings, &report)));
+        return Err(tried.map_or_else(failure, |report| dry_run_result(settings, &report)));
     }
     let report = store
         .upgrade_schema_set_with(dataspace, anchor, source, options, &mut load)
@@ -205,14 +205,14 @@ fn load_in_upgrade(
     })
 }
 
-/// How the settings have modules changed.
+/// The upgrade options of the settings.
 pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
     UpgradeOptions {
         unknown: UnknownData::of(settings.drop_unknown),
         author: settings.author(),
         comment: settings.comment.as_deref().unwrap_or_default(),
         session: settings.session(),
-        // Where the data have to meet less from now on, the new modules need not be met either.
+        // If the validation is reduced to structure, the upgrade validates no more than that.
         structure_only_anchor: match settings.validation {
             Some(Validation::Structure) => Some(settings.anchor()),
             Some(Validation::Full) | None => None,
@@ -220,8 +220,8 @@ pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
     }
 }
 
-/// Prints what a change of modules would do; what ends the command.
-fn try_only(
+/// Prints what an upgrade would do; returns the value that ends the command.
+fn dry_run(
     store: &Store,
     settings: &Settings,
     source: &SchemaSource,
@@ -234,10 +234,10 @@ fn try_only(
         }
         _ => Ok(UpgradeReport::default()),
     };
-    tried.map_or_else(modules_failure, |report| tried_only(settings, &report))
+    tried.map_or_else(modules_failure, |report| dry_run_result(settings, &report))
 }
 
-fn tried_only(settings: &Settings, report: &UpgradeReport) -> Failure {
+fn dry_run_result(settings: &Settings, report: &UpgradeReport) -> Failure {
     let report = upgrade_json(report);
     let text = format!("{}\nnothing was changed", upgrade_text(&report));
     match output::print_result(settings.json, &report, &text) {
@@ -246,7 +246,7 @@ fn tried_only(settings: &Settings, report: &UpgradeReport) -> Failure {
     }
 }
 
-/// What a change of modules did, for programs.
+/// The report of an upgrade as JSON.
 pub fn upgrade_json(report: &UpgradeReport) -> Value {
     let places = |places: &Places| {
         let shown = places.shown.iter();
@@ -272,7 +272,7 @@ pub fn upgrade_json(report: &UpgradeReport) -> Value {
     json!({"datastores": datastores})
 }
 
-/// The same for people, of [`upgrade_json`].
+/// The report of an upgrade as text, from the JSON of [`upgrade_json`].
 pub fn upgrade_text(report: &Value) -> String {
     let lines = lines(report);
     match lines.is_empty() {
@@ -322,7 +322,7 @@ fn lines_of(changed: &Value) -> Vec<String> {
     lines
 }
 
-/// Tells people how much happened to their data where the command is about something else.
+/// Logs how much data an upgrade changed, for commands that do not print its report.
 pub(super) fn log_report(report: &UpgradeReport) {
     for changed in &report.datastores {
         let (converted, removed) = (changed.converted.count, changed.dropped.count);

@@ -1,4 +1,4 @@
-//! What commands ask about earlier versions, and how a store answers.
+//! Requests for earlier versions, and their execution on a store.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,39 +14,39 @@ use espalier_terminal::document::{self, Found};
 
 /// Two versions to compare.
 pub struct Differences<'a> {
-    /// The old version.
+    /// The version to compare from.
     pub from: u64,
-    /// The new version.
+    /// The version to compare to.
     pub to: u64,
-    /// The node that is compared, with what is below it.
+    /// The node that is compared, with its descendants.
     pub path: &'a InstancePath,
-    /// How each change is written.
+    /// The format of a line.
     pub style: LineStyle,
 }
 
-/// How a change is written.
+/// The format of a line for a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LineStyle {
-    /// For people.
+    /// Text.
     Text,
-    /// As a JSON object.
+    /// A JSON object.
     Json,
 }
 
-/// Going back to a version.
+/// A request to restore a version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rollback {
     /// The version.
     pub version: u64,
-    /// Who does it.
+    /// The author of the commit.
     pub author: String,
-    /// Why.
+    /// The comment of the commit.
     pub comment: String,
 }
 
-/// Tells each line of a comparison, without its end. An error of `line` ends it.
+/// Passes each line of a comparison to `line`, without its newline. An error of `line` ends the comparison.
 pub fn diff_lines(
     tree: &Tree,
     differences: &Differences<'_>,
@@ -54,18 +54,18 @@ pub fn diff_lines(
 ) -> espalier_store::Result<()> {
     let path = differences.path;
     let named = path.to_instance_identifier(tree.schema());
-    let mut known: Option<(Arc<Schema>, InstancePath)> = None;
+    let mut cached: Option<(Arc<Schema>, InstancePath)> = None;
     let mut buffer = Vec::new();
     tree.each_difference(differences.from, differences.to, &mut |schema, change| {
-        // Versions of other modules have nodes of their own.
-        if !known
+        // The node ids of a path depend on the schema of the version.
+        if !cached
             .as_ref()
-            .is_some_and(|(known, _)| Arc::ptr_eq(known, schema))
+            .is_some_and(|(cached, _)| Arc::ptr_eq(cached, schema))
         {
-            let path = path_in(schema, tree.schema(), path, &named);
-            known = path.map(|path| (Arc::clone(schema), path));
+            let path = path_in_schema(schema, tree.schema(), path, &named);
+            cached = path.map(|path| (Arc::clone(schema), path));
         }
-        let Some((_, path)) = &known else {
+        let Some((_, path)) = &cached else {
             return Ok(());
         };
         if !change.is_below(path) {
@@ -80,8 +80,8 @@ pub fn diff_lines(
     })
 }
 
-/// A path of the schema of a tree in the schema of one of its versions; none where that does not have it.
-pub fn path_in(
+/// Translates a path to the schema of a version; `None` if that schema does not have the node.
+pub fn path_in_schema(
     schema: &Arc<Schema>,
     newest: &Arc<Schema>,
     path: &InstancePath,
@@ -93,7 +93,7 @@ pub fn path_in(
     }
 }
 
-/// Prints what a reading asks for.
+/// Performs a read on a view and prints the result.
 pub fn print_view(
     view: &View,
     schema: &Schema,
@@ -121,8 +121,8 @@ pub fn print_view(
     })
 }
 
-/// Whether a path names a container without presence that holds nothing, not even a default that is to
-/// be shown. A server answers 404 for it.
+/// Returns whether a path names an empty non-presence container without a default to report. A server returns 404 for
+/// it.
 fn is_empty_container(view: &View, read: &Read<'_>) -> Result<bool> {
     let shows_defaults = matches!(
         read.with_defaults,

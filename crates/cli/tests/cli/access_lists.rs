@@ -1,9 +1,9 @@
-//! Access control lists with port ranges, as RFC 8519 has them: the conditions stand in a grouping of
-//! another module, and name nodes of the module that uses it.
+//! Access control lists with port ranges (RFC 8519): the conditions are in a grouping of another module, and name
+//! nodes of the module that uses it.
 
 use serde_json::{Value, json};
 
-use crate::process::{Bench, shared_data};
+use crate::process::{Sandbox, shared_data};
 
 /// A grouping as in ietf-packet-fields.
 const FIELDS: &str = "module fields { yang-version 1.1; namespace urn:fields; prefix f;
@@ -28,27 +28,27 @@ fn ace(lower: u32, upper: u32) -> Value {
 }
 
 #[test]
-fn an_access_list_with_a_port_range_is_loaded_edited_and_refused() {
-    let bench = Bench::new();
-    bench.write("fields.yang", FIELDS);
-    bench.write("lists.yang", LISTS);
-    bench.write(
+fn access_list_with_port_range_is_loaded_edited_and_rejected() {
+    let sandbox = Sandbox::new();
+    sandbox.write("fields.yang", FIELDS);
+    sandbox.write("lists.yang", LISTS);
+    sandbox.write(
         "good.json",
         json!({"lists:acls": {"ace": [ace(80, 90)]}}).to_string(),
     );
-    bench.write(
+    sandbox.write(
         "bad.json",
         json!({"lists:acls": {"ace": [ace(90, 80)]}}).to_string(),
     );
     let store = ["--store", "embedded:store"];
     let modules = ["--yang", "fields.yang", "--yang", "lists.yang"];
-    let refused = bench.run(&[&["load", "bad.json"][..], &store, &modules].concat());
-    let refused = refused.failed(1);
-    assert!(refused.contains("lower is above upper"), "{refused}");
-    bench
+    let rejected = sandbox.run(&[&["load", "bad.json"][..], &store, &modules].concat());
+    let rejected = rejected.failed(1);
+    assert!(rejected.contains("lower is above upper"), "{rejected}");
+    sandbox
         .run(&[&["load", "good.json"][..], &store, &modules].concat())
         .ok();
-    let read = bench.run(
+    let read = sandbox.run(
         &[
             &["get", "/lists:acls", "--with-defaults", "report-all"][..],
             &store,
@@ -58,14 +58,14 @@ fn an_access_list_with_a_port_range_is_loaded_edited_and_refused() {
     let read = read.json();
     assert_eq!(read["lists:acls"]["ace"][0]["offset"], json!(7), "{read}");
     let upper = "/lists:acls/ace=web/source-port/upper";
-    bench
+    sandbox
         .run(&[&["set", upper, "79"][..], &store].concat())
         .failed(1);
-    bench
+    sandbox
         .run(&[&["set", upper, "81"][..], &store].concat())
         .ok();
-    bench.run(&[&["check"][..], &store].concat()).ok();
-    let server = bench.serve(&store);
+    sandbox.run(&[&["check"][..], &store].concat()).ok();
+    let server = sandbox.serve(&store);
     let place = "/restconf/data/lists:acls/ace=web/source-port/upper";
     let put = |value: u32| {
         let body = json!({"lists:upper": value}).to_string();
@@ -75,13 +75,13 @@ fn an_access_list_with_a_port_range_is_loaded_edited_and_refused() {
     assert_eq!(put(80), 204);
 }
 
-/// Where the IETF's modules are at hand.
+/// Runs only if the IETF's modules are available.
 #[test]
-fn an_access_list_of_rfc_8519_with_a_port_range_is_loaded() {
+fn rfc_8519_access_list_with_port_range_is_loaded() {
     let Some(standard) = shared_data().map(|folder| folder.join("standard")) else {
         return;
     };
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let document = |lower: u32| {
         let port = json!({"lower-port": lower, "upper-port": 90});
         let tcp = json!({"tcp": {"source-port": port}});
@@ -89,8 +89,8 @@ fn an_access_list_of_rfc_8519_with_a_port_range_is_loaded() {
         let acl = json!({"name": "web", "aces": {"ace": [ace]}});
         json!({"ietf-access-control-list:acls": {"acl": [acl]}}).to_string()
     };
-    bench.write("good.json", document(80));
-    bench.write("bad.json", document(91));
+    sandbox.write("good.json", document(80));
+    sandbox.write("bad.json", document(91));
     let standard = standard.display().to_string();
     let rest = [
         "--yang",
@@ -100,10 +100,10 @@ fn an_access_list_of_rfc_8519_with_a_port_range_is_loaded() {
         "--store",
         "embedded:store",
     ];
-    bench
+    sandbox
         .run(&[&["load", "bad.json"][..], &rest].concat())
         .failed(1);
-    bench
+    sandbox
         .run(&[&["load", "good.json"][..], &rest].concat())
         .ok();
 }

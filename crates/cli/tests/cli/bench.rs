@@ -1,10 +1,10 @@
-//! The bench command: the format of its rows.
+//! The format of the rows of the bench command.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::process::Bench;
+use crate::process::Sandbox;
 
 const MEMBERS: [&str; 17] = [
     "suite",
@@ -27,23 +27,23 @@ const MEMBERS: [&str; 17] = [
 ];
 
 fn rows(arguments: &[&str]) -> Vec<Value> {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let arguments = [
         &["bench", "scale", "--sizes", "30,60", "--json", "-"],
         arguments,
     ]
     .concat();
-    json_lines(&bench.run(&arguments).ok())
+    json_lines(&sandbox.run(&arguments).ok())
 }
 
-/// The rows of `--json`.
+/// Parses the rows of `--json`.
 fn json_lines(text: &str) -> Vec<Value> {
     let rows = text.lines().map(serde_json::from_str);
     rows.map(|row| row.expect("JSON")).collect()
 }
 
 #[test]
-fn scale_prints_one_row_a_line_with_the_members_that_are_promised() {
+fn scale_prints_one_row_per_line_with_the_documented_members() {
     let rows = rows(&["--store", "embedded:stores"]);
     for row in &rows {
         let members: Vec<_> = row.as_object().expect("an object").keys().collect();
@@ -62,7 +62,7 @@ fn scale_prints_one_row_a_line_with_the_members_that_are_promised() {
             )
         })
         .collect();
-    for wanted in [
+    for expected in [
         ("load", "durable"),
         ("get one", "durable"),
         ("set one", "durable"),
@@ -74,7 +74,7 @@ fn scale_prints_one_row_a_line_with_the_members_that_are_promised() {
         ("ratio: get one", "durable"),
         ("ratio: set one", "relaxed"),
     ] {
-        assert!(found.contains(&wanted), "no {wanted:?} in {found:?}");
+        assert!(found.contains(&expected), "no {expected:?} in {found:?}");
     }
     let has_raw = |name| {
         rows.iter()
@@ -93,7 +93,7 @@ fn scale_runs_in_memory_too() {
     );
 }
 
-/// The names of the rows that have this durability.
+/// The names of the rows with this durability.
 fn names<'r>(rows: &'r [Value], durability: &str) -> Vec<&'r str> {
     let of_it = rows.iter().filter(|row| row["durability"] == durability);
     of_it
@@ -107,8 +107,8 @@ fn sorted(mut names: Vec<&str>) -> Vec<&str> {
 }
 
 #[test]
-fn field_runs_every_case_and_says_how_rows_grow() {
-    let bench = Bench::new();
+fn field_runs_every_case_and_reports_how_rows_grow() {
+    let sandbox = Sandbox::new();
     let arguments = [
         "bench",
         "field",
@@ -119,7 +119,7 @@ fn field_runs_every_case_and_says_how_rows_grow() {
         "--json",
         "-",
     ];
-    let text = bench.run(&arguments).ok();
+    let text = sandbox.run(&arguments).ok();
     let rows = json_lines(&text);
     for row in &rows {
         let members: Vec<_> = row.as_object().expect("an object").keys().collect();
@@ -160,7 +160,7 @@ fn field_runs_every_case_and_says_how_rows_grow() {
 
 #[test]
 fn field_runs_some_cases_in_memory() {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let arguments = [
         "bench",
         "field",
@@ -173,15 +173,15 @@ fn field_runs_some_cases_in_memory() {
         "--json",
         "-",
     ];
-    let text = bench.run(&arguments).ok();
+    let text = sandbox.run(&arguments).ok();
     let rows = json_lines(&text);
-    let wanted = [
+    let expected = [
         "a: commit all references",
         "a: change one reference",
         "one-leaf commit",
         "one-leaf commit of a reference",
     ];
-    assert_eq!(sorted(names(&rows, "none")), sorted(wanted.to_vec()));
+    assert_eq!(sorted(names(&rows, "none")), sorted(expected.to_vec()));
 }
 
 /// The rows of sysrepo's bench, in its order.
@@ -212,13 +212,13 @@ const SYSREPO: [&str; 22] = [
 
 #[test]
 fn sysrepo_prints_all_rows_for_each_driver_and_durability() {
-    let bench = Bench::new();
-    let text = bench
+    let sandbox = Sandbox::new();
+    let text = sandbox
         .run(&["bench", "sysrepo", "--sizes", "20", "--json", "-"])
         .ok();
     let rows = json_lines(&text);
     for durability in ["none", "relaxed", "durable"] {
-        // In an order that is drawn.
+        // The order is random.
         assert_eq!(
             sorted(names(&rows, durability)),
             sorted(SYSREPO.to_vec()),
@@ -234,9 +234,9 @@ fn sysrepo_prints_all_rows_for_each_driver_and_durability() {
 }
 
 #[test]
-fn sysrepo_measures_the_rows_that_are_named() {
-    let bench = Bench::new();
-    let some = [
+fn sysrepo_measures_only_the_named_rows() {
+    let sandbox = Sandbox::new();
+    let subset = [
         "bench",
         "sysrepo",
         "--store",
@@ -248,38 +248,38 @@ fn sysrepo_measures_the_rows_that_are_named() {
         "--json",
         "-",
     ];
-    let text = bench.run(&some).ok();
+    let text = sandbox.run(&subset).ok();
     let rows = json_lines(&text);
-    let wanted: Vec<&str> = SYSREPO
+    let expected: Vec<&str> = SYSREPO
         .into_iter()
         .filter(|row| row.contains("oper") || row.contains("batch"))
         .collect();
-    assert_eq!(sorted(names(&rows, "none")), sorted(wanted));
-    let unknown = bench.run(&["bench", "sysrepo", "--rows", "nothing"]);
+    assert_eq!(sorted(names(&rows, "none")), sorted(expected));
+    let unknown = sandbox.run(&["bench", "sysrepo", "--rows", "nothing"]);
     let error = unknown.failed(2);
     assert!(error.contains("get tree hash"), "{error}");
 }
 
-/// It measured the embedded engine, whatever was asked for.
+/// Regression: it measured the embedded engine for every request.
 #[test]
-fn dodb_measures_the_engines_that_are_asked_for() {
-    let bench = Bench::new();
+fn dodb_measures_the_requested_engines() {
+    let sandbox = Sandbox::new();
     let command = ["bench", "dodb", "--sizes", "200", "--matches", "20"];
     let engines = ["--drivers", "memory,sqlite", "--policies", "ram,uncached"];
-    let text = bench.run(&[&command[..], &engines, &["--json", "-"]].concat());
+    let text = sandbox.run(&[&command[..], &engines, &["--json", "-"]].concat());
     let rows = json_lines(&text.ok());
     let of = |driver: &str| rows.iter().filter(|row| row["driver"] == driver).count();
     assert!(of("none") > 0, "{rows:?}");
     assert_eq!((of("memory"), of("sqlite")), (of("none"), of("none")));
-    let durable = bench.run(&[&command[..], &["--durability", "durable"]].concat());
+    let durable = sandbox.run(&[&command[..], &["--durability", "durable"]].concat());
     let error = durable.failed(2);
     assert!(error.contains("--durability"), "{error}");
 }
 
 #[test]
 fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
-    let bench = Bench::new();
-    let text = bench
+    let sandbox = Sandbox::new();
+    let text = sandbox
         .run(&[
             "bench",
             "dodb",
@@ -326,8 +326,8 @@ fn dodb_prints_the_data_of_its_three_graphs_for_each_policy() {
 
 /// The rows of a suite in JSON.
 fn suite(arguments: &[&str]) -> Vec<Value> {
-    let bench = Bench::new();
-    let text = bench.run(&[&["bench"], arguments, &["--json", "-"]].concat());
+    let sandbox = Sandbox::new();
+    let text = sandbox.run(&[&["bench"], arguments, &["--json", "-"]].concat());
     let rows = json_lines(&text.ok());
     for row in &rows {
         let members: Vec<_> = row.as_object().expect("an object").keys().collect();
@@ -370,7 +370,7 @@ const CLIXON: [&str; 26] = [
 ];
 
 #[test]
-fn clixon_prints_the_rows_of_its_table_beside_its_figures() {
+fn clixon_prints_its_table_with_the_published_figures() {
     let rows = suite(&["clixon", "--sizes", "20,100", "--store", "memory:"]);
     assert_eq!(names(&rows, "none"), [CLIXON, CLIXON].concat());
     for row in &rows {
@@ -384,11 +384,11 @@ fn clixon_prints_the_rows_of_its_table_beside_its_figures() {
 }
 
 #[test]
-fn clixon_stands_beside_the_raw_engine_and_ends_with_its_table() {
+fn clixon_compares_with_the_raw_engine_and_ends_with_its_table() {
     let rows = suite(&["clixon", "--sizes", "12", "--store", "embedded:stores"]);
     for durability in ["relaxed", "durable"] {
-        let wanted: Vec<&str> = CLIXON.into_iter().chain(["startup"]).collect();
-        assert_eq!(names(&rows, durability), wanted);
+        let expected: Vec<&str> = CLIXON.into_iter().chain(["startup"]).collect();
+        assert_eq!(names(&rows, durability), expected);
     }
     let without_raw = |row: &&Value| row["raw_s"].is_null();
     let without: BTreeSet<_> = rows
@@ -396,10 +396,10 @@ fn clixon_stands_beside_the_raw_engine_and_ends_with_its_table() {
         .filter(without_raw)
         .map(|row| row["row"].as_str())
         .collect();
-    let wanted = [Some("read 1, beside commits"), Some("startup")];
-    assert_eq!(without, wanted.into());
-    let bench = Bench::new();
-    let text = bench.run(&["bench", "clixon", "--sizes", "12,20", "--store", "memory:"]);
+    let expected = [Some("read 1, beside commits"), Some("startup")];
+    assert_eq!(without, expected.into());
+    let sandbox = Sandbox::new();
+    let text = sandbox.run(&["bench", "clixon", "--sizes", "12,20", "--store", "memory:"]);
     let text = text.ok();
     let table = text
         .split("clixon, memory, by size")
@@ -409,7 +409,7 @@ fn clixon_stands_beside_the_raw_engine_and_ends_with_its_table() {
     assert_eq!(lines.len(), CLIXON.len(), "{table}");
 }
 
-/// The rows of CPS' tests: a title, and sizes that are not those that are asked for.
+/// The rows of CPS' tests: a title, and the sizes that differ from the requested ones.
 const CPS: [(&str, &[u64]); 52] = [
     ("Creating anchors with large data tree", &[]),
     ("Read datatree with no descendants", &[]),
@@ -466,7 +466,7 @@ const CPS: [(&str, &[u64]); 52] = [
 ];
 
 #[test]
-fn cps_has_the_rows_of_its_tests_beside_their_budgets() {
+fn cps_prints_the_rows_of_its_tests_with_their_budgets() {
     let rows = suite(&["cps", "--sizes", "4,400", "--store", "memory:"]);
     let sizes = |title: &str| -> Vec<u64> {
         let of_it = rows.iter().filter(|row| row["row"] == title);
@@ -475,7 +475,7 @@ fn cps_has_the_rows_of_its_tests_beside_their_budgets() {
             .collect()
     };
     for (title, fixed) in CPS {
-        let wanted = match (
+        let expected = match (
             title.starts_with("Delete") || title.starts_with("Batch"),
             fixed,
         ) {
@@ -483,7 +483,7 @@ fn cps_has_the_rows_of_its_tests_beside_their_budgets() {
             (true, _) => vec![4, 300, 400],
             (false, fixed) => fixed.to_vec(),
         };
-        assert_eq!(sizes(title), wanted, "{title}");
+        assert_eq!(sizes(title), expected, "{title}");
     }
     for title in [
         "Batch delete 100 non-existing data nodes",
@@ -504,8 +504,8 @@ fn cps_has_the_rows_of_its_tests_beside_their_budgets() {
 
 #[test]
 fn trifle_fills_the_published_table_for_each_engine_and_durability() {
-    let bench = Bench::new();
-    let text = bench
+    let sandbox = Sandbox::new();
+    let text = sandbox
         .run(&["bench", "trifle", "--counts", "3", "--json", "-"])
         .ok();
     let rows = json_lines(&text);
@@ -544,13 +544,13 @@ fn trifle_fills_the_published_table_for_each_engine_and_durability() {
 }
 
 #[test]
-fn a_report_is_written_and_rows_are_compared_with_earlier_ones() {
-    let bench = Bench::new();
+fn report_is_written_and_rows_are_compared_with_earlier_ones() {
+    let sandbox = Sandbox::new();
     let run = |more: &[&str]| {
         let rows = [
             "bench", "sysrepo", "--store", "memory:", "--sizes", "20,40", "--rows", "batch",
         ];
-        bench.run(&[&rows, more].concat())
+        sandbox.run(&[&rows, more].concat())
     };
     run(&["--json", "before.jsonl"]).ok();
     let after = run(&[
@@ -563,7 +563,7 @@ fn a_report_is_written_and_rows_are_compared_with_earlier_ones() {
     ]);
     assert_eq!(after.status, 0, "{after:?}");
     assert!(after.stderr.contains("within the noise"), "{after:?}");
-    let page = std::fs::read_to_string(bench.path("report.html")).expect("a report");
+    let page = std::fs::read_to_string(sandbox.path("report.html")).expect("a report");
     for part in [
         "<h2 id=\"sysrepo\"",
         "<svg",
@@ -573,7 +573,7 @@ fn a_report_is_written_and_rows_are_compared_with_earlier_ones() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    let rows = std::fs::read_to_string(bench.path("now.jsonl")).expect("rows");
+    let rows = std::fs::read_to_string(sandbox.path("now.jsonl")).expect("rows");
     assert_eq!(rows.lines().count(), 2);
     let error = run(&["--html", "now.jsonl/report.html"]).failed(1);
     assert!(error.contains("now.jsonl/report.html"), "{error}");
@@ -583,7 +583,7 @@ fn a_report_is_written_and_rows_are_compared_with_earlier_ones() {
 
 #[test]
 fn all_suites_go_into_one_report() {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let all = [
         "bench",
         "all",
@@ -600,8 +600,8 @@ fn all_suites_go_into_one_report() {
         "--html",
         "report.html",
     ];
-    bench.run(&all).ok();
-    let page = std::fs::read_to_string(bench.path("report.html")).expect("a report");
+    sandbox.run(&all).ok();
+    let page = std::fs::read_to_string(sandbox.path("report.html")).expect("a report");
     for suite in [
         "scale", "field", "sysrepo", "drivers", "clixon", "cps", "trifle", "dodb",
     ] {
@@ -610,9 +610,9 @@ fn all_suites_go_into_one_report() {
 }
 
 #[test]
-fn drivers_measures_every_local_engine_beside_its_own_client() {
-    let bench = Bench::new();
-    let some = [
+fn drivers_compares_every_local_engine_with_its_own_client() {
+    let sandbox = Sandbox::new();
+    let subset = [
         "bench",
         "drivers",
         "--drivers",
@@ -628,17 +628,17 @@ fn drivers_measures_every_local_engine_beside_its_own_client() {
         "--json",
         "-",
     ];
-    let text = bench.run(&some).ok();
+    let text = sandbox.run(&subset).ok();
     let rows = json_lines(&text);
     for driver in ["memory", "embedded", "file", "sqlite"] {
         let of = |row: &&Value| row["driver"] == driver && row["row"] == "modify an item";
         let policies: Vec<_> = rows.iter().filter(of).map(|row| &row["policy"]).collect();
-        let wanted: &[&str] = if driver == "memory" {
+        let expected: &[&str] = if driver == "memory" {
             &["ram"]
         } else {
             &["uncached", "cached"]
         };
-        assert_eq!(policies, wanted, "{driver}");
+        assert_eq!(policies, expected, "{driver}");
     }
     for row in &rows {
         assert_eq!(row["raw_s"].is_null(), row["driver"] == "memory", "{row}");
@@ -650,8 +650,8 @@ fn drivers_measures_every_local_engine_beside_its_own_client() {
 }
 
 #[test]
-fn the_tables_stand_as_markdown_and_may_be_made_of_earlier_rows() {
-    let bench = Bench::new();
+fn tables_are_printed_as_markdown_also_from_earlier_rows() {
+    let sandbox = Sandbox::new();
     let rows = [
         "bench",
         "sysrepo",
@@ -662,22 +662,22 @@ fn the_tables_stand_as_markdown_and_may_be_made_of_earlier_rows() {
         "--rows",
         "batch",
     ];
-    bench
+    sandbox
         .run(&[&rows[..], &["--json", "rows.jsonl"]].concat())
         .ok();
-    let text = bench
+    let text = sandbox
         .run(&["bench", "--from", "rows.jsonl", "--markdown", "report.md"])
         .ok();
     assert!(text.contains("sysrepo, 20. "), "{text}");
-    let report = std::fs::read_to_string(bench.path("report.md")).expect("a report");
+    let report = std::fs::read_to_string(sandbox.path("report.md")).expect("a report");
     for part in ["# Performance", "## Headlines", "| create batch |", "$ "] {
         assert!(report.contains(part), "{part}: {report}");
     }
 }
 
 #[test]
-fn processes_measures_the_engines_that_several_may_have_open() {
-    let bench = Bench::new();
+fn processes_measures_the_engines_that_processes_share() {
+    let sandbox = Sandbox::new();
     let arguments = [
         "bench",
         "processes",
@@ -687,15 +687,15 @@ fn processes_measures_the_engines_that_several_may_have_open() {
         "20",
     ];
     let more = ["--policies", "cached", "--json", "-"];
-    let text = bench.run(&[&arguments[..], &more].concat()).ok();
+    let text = sandbox.run(&[&arguments[..], &more].concat()).ok();
     let rows = json_lines(&text);
     let names: Vec<_> = rows.iter().map(|row| row["row"].as_str()).collect();
-    let wanted = [
+    let expected = [
         "read one entry, 1 process",
         "read one entry, 3 processes",
         "a change is visible in 3 processes",
     ];
-    assert_eq!(names, wanted.map(Some));
+    assert_eq!(names, expected.map(Some));
     for row in &rows {
         assert_eq!(
             (&row["driver"], &row["policy"]),
@@ -711,8 +711,8 @@ fn processes_measures_the_engines_that_several_may_have_open() {
 }
 
 #[test]
-fn what_no_suite_can_do_is_refused() {
-    let bench = Bench::new();
+fn impossible_suite_options_are_rejected() {
+    let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 5] = [
         (
             &["processes", "--drivers", "memory,file"],
@@ -723,8 +723,8 @@ fn what_no_suite_can_do_is_refused() {
         (&["sysrepo", "--policies", "ram"], "cached"),
         (&["scale", "--drivers", "sqlite"], "drivers measures"),
     ];
-    for (arguments, wanted) in cases {
-        let error = bench.run(&[&["bench"], arguments].concat()).failed(2);
-        assert!(error.contains(wanted), "{error}");
+    for (arguments, expected) in cases {
+        let error = sandbox.run(&[&["bench"], arguments].concat()).failed(2);
+        assert!(error.contains(expected), "{error}");
     }
 }

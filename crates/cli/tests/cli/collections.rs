@@ -9,19 +9,19 @@ use espalier_keyspace::{Batch, Direction, Driver, KeyRange};
 use espalier_store::Subspace;
 use serde_json::{Value, json};
 
-use crate::process::Bench;
+use crate::process::Sandbox;
 
 const ENGINES: [&str; 2] = ["embedded:garage", "sqlite:garage.sqlite"];
 
-struct Garage {
-    bench: Bench,
+struct GarageFixture {
+    sandbox: Sandbox,
     url: &'static str,
 }
 
-impl Garage {
+impl GarageFixture {
     fn new(url: &'static str) -> Self {
         let garage = Self {
-            bench: Bench::new(),
+            sandbox: Sandbox::new(),
             url,
         };
         garage.ok(&[
@@ -41,7 +41,7 @@ impl Garage {
             r#"{"document":{"name":"Corvet-1","color":"blue","year":2001,"keywords":["fast"]}}"#,
             r#"{"document":{"name":"Corvet-2","color":"red","year":2005,"keywords":[]}}"#,
         ];
-        garage.bench.write("cars.jsonl", lines.join("\n"));
+        garage.sandbox.write("cars.jsonl", lines.join("\n"));
         assert_eq!(
             garage.ok(&["import", "cars", "cars.jsonl"]),
             "3 documents\n"
@@ -54,16 +54,16 @@ impl Garage {
     }
 
     fn ok(&self, arguments: &[&str]) -> String {
-        self.bench.run(&self.arguments(arguments)).ok()
+        self.sandbox.run(&self.arguments(arguments)).ok()
     }
 
     fn failed(&self, arguments: &[&str], status: i32) -> String {
-        self.bench.run(&self.arguments(arguments)).failed(status)
+        self.sandbox.run(&self.arguments(arguments)).failed(status)
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
         let arguments = self.arguments(&[arguments, &["--json"]].concat());
-        self.bench.run(&arguments).json()
+        self.sandbox.run(&arguments).json()
     }
 
     fn keys(&self, arguments: &[&str]) -> String {
@@ -72,12 +72,14 @@ impl Garage {
     }
 }
 
-fn on_every_engine(check: impl Fn(&Garage)) {
-    ENGINES.into_iter().for_each(|url| check(&Garage::new(url)));
+fn on_every_engine(check: impl Fn(&GarageFixture)) {
+    ENGINES
+        .into_iter()
+        .for_each(|url| check(&GarageFixture::new(url)));
 }
 
 #[test]
-fn documents_are_listed_as_in_folders() {
+fn documents_are_listed_by_collection_index_and_value() {
     on_every_engine(|garage| {
         assert_eq!(garage.ok(&["ls"]), "cars/\n");
         let text = garage.ok(&["ls", "cars"]);
@@ -185,7 +187,7 @@ fn documents_are_written_and_deleted() {
 }
 
 #[test]
-fn documents_with_a_value_are_updated_together() {
+fn documents_with_an_index_value_are_updated_together() {
     on_every_engine(|garage| {
         let sale = ["update", "cars", r#"{"sale":true}"#, "--by"];
         let updated = garage.json(&[&sale[..], &["color=red"]].concat());
@@ -200,7 +202,7 @@ fn documents_with_a_value_are_updated_together() {
             garage.ok(&[&sale[..], &["color=pink"]].concat()),
             "0 updated\n"
         );
-        // The second clashes with the first, so neither is changed.
+        // The second conflicts with the first, so neither is changed.
         let same = r#"{"name":"same","color":"green"}"#;
         let text = garage.failed(&["update", "cars", same, "--by", "color=red"], 1);
         assert!(text.contains(r#"index "name" is unique"#), "{text}");
@@ -214,7 +216,7 @@ fn documents_with_a_value_are_updated_together() {
 }
 
 #[test]
-fn indexes_are_made_and_dropped_and_a_clash_is_told() {
+fn indexes_are_created_and_dropped_and_a_conflict_is_reported() {
     on_every_engine(|garage| {
         let text = garage.failed(&["configure", "cars", "--unique", "paint=/color"], 1);
         assert!(
@@ -240,15 +242,15 @@ fn indexes_are_made_and_dropped_and_a_clash_is_told() {
 }
 
 #[test]
-fn documents_go_out_and_come_in_and_are_examined() {
+fn documents_are_exported_imported_and_checked() {
     on_every_engine(|garage| {
         let text = garage.ok(&["export", "cars"]);
-        garage.bench.write("out.jsonl", &text);
+        garage.sandbox.write("out.jsonl", &text);
         let configured = garage.ok(&["configure", "copy", "--unique", "name=/name"]);
         assert!(configured.contains("  unique    name "), "{configured}");
         assert_eq!(garage.ok(&["import", "copy", "out.jsonl"]), "3 documents\n");
         assert_eq!(garage.ok(&["export", "copy"]), text);
-        garage.bench.write(
+        garage.sandbox.write(
             "bad.jsonl",
             "{\"document\":{\"name\":\"x\"}}\n{\"document\":\n",
         );
@@ -264,25 +266,29 @@ fn documents_go_out_and_come_in_and_are_examined() {
     });
 }
 
-/// The engine of a store that is not open.
-fn engine(garage: &Garage) -> Arc<dyn Driver> {
-    let place = garage.bench.path("");
+/// Opens the engine of a closed store.
+fn engine(garage: &GarageFixture) -> Arc<dyn Driver> {
+    let place = garage.sandbox.path("");
     let (scheme, name) = garage.url.split_once(':').expect("a scheme");
     let url = format!("{scheme}:{}{name}", place.to_str().expect("a plain path"));
     espalier_drivers::open(&url).expect(&url)
 }
 
-/// Changes rows of a store that is not open, as no program should.
-fn tamper(garage: &Garage, is_meant: impl Fn(&[u8], &[u8]) -> bool, value: Option<&[u8]>) {
+/// Changes rows of a closed store directly, bypassing the store.
+fn tamper(
+    garage: &GarageFixture,
+    matches_row: impl Fn(&[u8], &[u8]) -> bool,
+    value: Option<&[u8]>,
+) {
     let driver = engine(garage);
     let snapshot = driver.snapshot().expect("a snapshot");
     let mut batch = Batch::new();
     let mut cursor = snapshot
         .scan(&KeyRange::all(), Direction::Forward)
         .expect("a scan");
-    while let Some((key, held)) = cursor.next().expect("a row") {
+    while let Some((key, stored)) = cursor.next().expect("a row") {
         match value {
-            _ if !is_meant(key, held) => {}
+            _ if !matches_row(key, stored) => {}
             Some(value) => batch.put(key.to_vec(), value.to_vec()),
             None => batch.delete(key.to_vec()),
         }
@@ -292,18 +298,18 @@ fn tamper(garage: &Garage, is_meant: impl Fn(&[u8], &[u8]) -> bool, value: Optio
     driver.commit(batch).expect("tampered");
 }
 
-fn has(bytes: &[u8], part: &str) -> bool {
+fn contains_text(bytes: &[u8], part: &str) -> bool {
     bytes
         .windows(part.len())
         .any(|window| window == part.as_bytes())
 }
 
 #[test]
-fn faults_are_told_in_one_json_value() {
+fn faults_are_reported_in_one_json_value() {
     on_every_engine(|garage| {
-        tamper(garage, |key, _| has(key, "Corvet-1"), None);
+        tamper(garage, |key, _| contains_text(key, "Corvet-1"), None);
         let failed = |arguments: &[&str]| {
-            let ended = garage.bench.run(&[arguments, &["--json"]].concat());
+            let ended = garage.sandbox.run(&[arguments, &["--json"]].concat());
             assert_eq!(ended.status, 1, "{ended:?}");
             serde_json::from_str::<Value>(&ended.stdout).expect("one JSON value")
         };
@@ -322,7 +328,11 @@ fn faults_are_told_in_one_json_value() {
         );
         assert_eq!(garage.json(&["repair", "cars"])["left"], json!([]));
 
-        tamper(garage, |_, held| has(held, "\"Corvet-2\""), Some(b"\xff"));
+        tamper(
+            garage,
+            |_, stored| contains_text(stored, "\"Corvet-2\""),
+            Some(b"\xff"),
+        );
         assert!(
             failed(&check)["findings"]
                 .as_array()
@@ -336,19 +346,19 @@ fn faults_are_told_in_one_json_value() {
     });
 }
 
-/// The documents of a store that is not open.
-fn opened(garage: &Garage) -> Documents {
+/// Opens the documents of a closed store.
+fn open_documents(garage: &GarageFixture) -> Documents {
     let driver = engine(garage);
     Documents::new(driver, &Subspace::Documents.key())
 }
 
 #[test]
-fn a_server_goes_on_with_an_index_whose_build_was_cut_off() {
+fn server_resumes_an_interrupted_index_build() {
     on_every_engine(|garage| {
         let lines: String = (0..2000)
             .map(|n| format!("{}\n", json!({"document": {"n": n, "half": n % 2}})))
             .collect();
-        garage.bench.write("many.jsonl", lines);
+        garage.sandbox.write("many.jsonl", lines);
         garage.ok(&["configure", "many"]);
         garage.ok(&["import", "many", "many.jsonl"]);
         let half = FieldIndex {
@@ -356,14 +366,14 @@ fn a_server_goes_on_with_an_index_whose_build_was_cut_off() {
             kind: Kind::Partition,
             fields: vec!["/half".to_owned()],
         };
-        let documents = opened(garage);
+        let documents = open_documents(garage);
         let unbuilt = Declaration::<Value>::new("many").fields(half);
         unbuilt.open_unbuilt(&documents).expect("not built");
         assert_eq!(documents.unbuilt().expect("a list"), ["many"]);
         drop(documents);
 
-        let server = garage.bench.serve(&["--store", garage.url]);
-        let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let server = garage.sandbox.serve(&["--store", garage.url]);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         loop {
             let info = server.request("GET", "/documents/many", None);
             let info: Value = serde_json::from_str(&info.body).expect("JSON");
@@ -374,7 +384,7 @@ fn a_server_goes_on_with_an_index_whose_build_was_cut_off() {
             }
             assert!(index["built-before"].is_u64(), "{info}");
             assert!(
-                std::time::Instant::now() < patience,
+                std::time::Instant::now() < deadline,
                 "it is not built: {info}"
             );
         }
@@ -392,18 +402,18 @@ fn a_server_goes_on_with_an_index_whose_build_was_cut_off() {
     });
 }
 
-/// Changes of other processes, of which these engines do not tell.
+/// Changes by other processes, about which these engines send no notifications.
 #[test]
-fn changes_are_printed_as_they_happen() {
+fn watch_prints_changes_as_they_happen() {
     on_every_engine(|garage| {
         let watch = garage.arguments(&["watch", "cars", "--count", "3", "--for", "60"]);
-        let mut watching = garage
-            .bench
+        let mut watch_process = garage
+            .sandbox
             .command(&watch)
             .stdout(std::process::Stdio::piped())
             .spawn()
             .expect("the binary");
-        let lines = BufReader::new(watching.stdout.take().expect("standard output"));
+        let lines = BufReader::new(watch_process.stdout.take().expect("standard output"));
         let mut lines = lines
             .lines()
             .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("JSON"));
@@ -432,16 +442,16 @@ fn changes_are_printed_as_they_happen() {
             (&json!(3), &json!({"name": "other"}))
         );
         assert_eq!(lines.next(), None);
-        assert!(watching.wait().expect("an end").success());
+        assert!(watch_process.wait().expect("an end").success());
         garage.failed(&["watch", "none"], 1);
     });
 }
 
-/// A feed is a request under way as long as its client likes.
+/// A change feed is a request that stays open until its client closes it.
 #[test]
-fn a_server_ends_although_somebody_watches() {
+fn server_stops_while_a_client_watches() {
     on_every_engine(|garage| {
-        let server = garage.bench.serve(&["--store", garage.url]);
+        let server = garage.sandbox.serve(&["--store", garage.url]);
         let address = server.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).expect("connected");
         let request = "GET /documents/cars/changes HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -469,7 +479,7 @@ fn a_server_ends_although_somebody_watches() {
 }
 
 #[test]
-fn what_was_accepted_silently_is_refused() {
+fn invalid_arguments_are_rejected() {
     on_every_engine(|garage| {
         let twice = ["--partition", "q=/q", "--unique", "q=/r"];
         let text = garage.failed(&[&["configure", "cars"], &twice[..]].concat(), 2);
@@ -500,12 +510,12 @@ fn negative_numbers_are_values() {
 }
 
 #[test]
-fn an_export_to_a_file_is_there_when_it_is_complete() {
+fn export_to_a_file_appears_only_when_complete() {
     on_every_engine(|garage| {
         garage.ok(&["export", "cars", "-o", "whole.jsonl"]);
         let text = garage.ok(&["export", "cars"]);
-        let path = garage.bench.path("whole.jsonl");
+        let path = garage.sandbox.path("whole.jsonl");
         assert_eq!(std::fs::read_to_string(path).expect("a file"), text);
-        assert!(!garage.bench.path("whole.jsonl.partial").exists());
+        assert!(!garage.sandbox.path("whole.jsonl.partial").exists());
     });
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::documents::{INTERFACES, MODULES, store};
-use crate::process::Bench;
+use crate::interfaces_data::{INTERFACES, MODULES, store};
+use crate::process::Sandbox;
 
 const ETH0: &str = "/ietf-interfaces:interfaces/interface=eth0";
 
@@ -12,42 +12,42 @@ fn json_of(text: &str) -> Value {
 }
 
 /// Runs `check` on a store, then through a server of it.
-fn on_both(check: impl Fn(&Bench, &[&str])) {
-    let (bench, access) = store();
-    check(&bench, &access);
-    let (bench, access) = store();
-    let server = bench.serve(&access);
-    check(&bench, &["--server", &server.url]);
+fn on_store_and_server(check: impl Fn(&Sandbox, &[&str])) {
+    let (sandbox, access) = store();
+    check(&sandbox, &access);
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
+    check(&sandbox, &["--server", &server.url]);
 }
 
-fn with<'a>(arguments: &[&'a str], access: &[&'a str]) -> Vec<&'a str> {
+fn with_access<'a>(arguments: &[&'a str], access: &[&'a str]) -> Vec<&'a str> {
     [arguments, access].concat()
 }
 
 #[test]
-fn export_gives_what_was_loaded() {
-    on_both(|bench, access| {
-        let exported = bench.run(&with(&["export"], access)).ok();
+fn export_returns_the_loaded_data() {
+    on_store_and_server(|sandbox, access| {
+        let exported = sandbox.run(&with_access(&["export"], access)).ok();
         assert_eq!(sorted(json_of(&exported)), sorted(json_of(INTERFACES)));
-        let told = bench
-            .run(&with(&["export", "-o", "out.xml", "--json"], access))
+        let output = sandbox
+            .run(&with_access(&["export", "-o", "out.xml", "--json"], access))
             .json();
-        let xml = std::fs::read_to_string(bench.path("out.xml")).expect("a file");
-        assert_eq!(told["bytes"], json!(xml.len()), "{told}");
+        let xml = std::fs::read_to_string(sandbox.path("out.xml")).expect("a file");
+        assert_eq!(output["bytes"], json!(xml.len()), "{output}");
         let fresh = [
             &["load", "out.xml", "--store", "embedded:fresh", "--json"],
             &MODULES[..],
         ]
         .concat();
-        let loaded = bench.run(&fresh).json();
+        let loaded = sandbox.run(&fresh).json();
         assert_eq!(
             (&loaded["fragments"], &loaded["values"]),
             (&json!(5), &json!(8)),
             "{loaded}"
         );
-        let again = bench.run(&["export", "--store", "embedded:fresh"]).ok();
+        let again = sandbox.run(&["export", "--store", "embedded:fresh"]).ok();
         assert_eq!(again, exported);
-        std::fs::remove_dir_all(bench.path("fresh")).expect("a folder");
+        std::fs::remove_dir_all(sandbox.path("fresh")).expect("a folder");
     });
 }
 
@@ -73,43 +73,46 @@ fn sorted(value: Value) -> Value {
 
 #[test]
 fn get_reads_any_node_by_either_form_of_path() {
-    on_both(|bench, access| {
-        let leaf = bench
-            .run(&with(&["get", &format!("{ETH0}/description")], access))
+    on_store_and_server(|sandbox, access| {
+        let leaf = sandbox
+            .run(&with_access(
+                &["get", &format!("{ETH0}/description")],
+                access,
+            ))
             .json();
         assert_eq!(leaf, json!({"ietf-interfaces:description": "uplink"}));
         let quoted = "/ietf-interfaces:interfaces/interface[name='a/b, \"c\"']/name";
-        let leaf = bench.run(&with(&["get", quoted], access)).json();
+        let leaf = sandbox.run(&with_access(&["get", quoted], access)).json();
         assert_eq!(leaf, json!({"ietf-interfaces:name": "a/b, \"c\""}));
         let encoded = "/ietf-interfaces:interfaces/interface=a%2Fb%2C%20%22c%22";
-        let entry = bench
-            .run(&with(&["get", encoded, "--fields", "name"], access))
+        let entry = sandbox
+            .run(&with_access(&["get", encoded, "--fields", "name"], access))
             .json();
         assert_eq!(
             entry["ietf-interfaces:interface"][0],
             json!({"name": "a/b, \"c\""})
         );
         let enabled = format!("{ETH0}/enabled");
-        let all = with(&["get", &enabled, "--with-defaults", "report-all"], access);
+        let all = with_access(&["get", &enabled, "--with-defaults", "report-all"], access);
         assert_eq!(
-            bench.run(&all).json(),
+            sandbox.run(&all).json(),
             json!({"ietf-interfaces:enabled": true})
         );
-        let shallow = bench
-            .run(&with(&["get", ETH0, "--depth", "2"], access))
+        let shallow = sandbox
+            .run(&with_access(&["get", ETH0, "--depth", "2"], access))
             .json();
         assert_eq!(
             shallow["ietf-interfaces:interface"][0]["ietf-ip:ipv4"],
             json!({})
         );
-        let xml = bench
-            .run(&with(
+        let xml = sandbox
+            .run(&with_access(
                 &["get", &format!("{ETH0}/type"), "--format", "xml"],
                 access,
             ))
             .ok();
         assert!(xml.contains("ethernetCsmacd</type>"), "{xml}");
-        let missing = bench.run(&with(
+        let missing = sandbox.run(&with_access(
             &["get", "/ietf-interfaces:interfaces/interface=none"],
             access,
         ));
@@ -119,66 +122,74 @@ fn get_reads_any_node_by_either_form_of_path() {
 
 #[test]
 fn set_and_delete_change_one_node() {
-    on_both(|bench, access| {
+    on_store_and_server(|sandbox, access| {
         let mtu = format!("{ETH0}/ietf-ip:ipv4/mtu");
-        bench.run(&with(&["set", &mtu, "9000"], access)).ok();
+        sandbox
+            .run(&with_access(&["set", &mtu, "9000"], access))
+            .ok();
         assert_eq!(
-            bench.run(&with(&["get", &mtu], access)).json(),
+            sandbox.run(&with_access(&["get", &mtu], access)).json(),
             json!({"ietf-ip:mtu": 9000})
         );
         let new = "/ietf-interfaces:interfaces/interface[name='new one']/type";
-        bench
-            .run(&with(
+        sandbox
+            .run(&with_access(
                 &["set", new, "iana-if-type:softwareLoopback"],
                 access,
             ))
             .ok();
-        let read = bench.run(&with(&["get", new], access)).json();
+        let read = sandbox.run(&with_access(&["get", new], access)).json();
         assert_eq!(
             read,
             json!({"ietf-interfaces:type": "iana-if-type:softwareLoopback"})
         );
-        bench.run(&with(&["delete", ETH0], access)).ok();
-        bench.run(&with(&["get", ETH0], access)).failed(1);
-        let again = bench.run(&with(&["delete", ETH0], access)).failed(1);
-        let is_told = again.contains("data-missing") || again.contains("no such instance");
-        assert!(is_told, "{again}");
-        let wrong = bench.run(&with(&["set", new, "no-such-type"], access));
+        sandbox.run(&with_access(&["delete", ETH0], access)).ok();
+        sandbox.run(&with_access(&["get", ETH0], access)).failed(1);
+        let again = sandbox
+            .run(&with_access(&["delete", ETH0], access))
+            .failed(1);
+        let is_reported = again.contains("data-missing") || again.contains("no such instance");
+        assert!(is_reported, "{again}");
+        let wrong = sandbox.run(&with_access(&["set", new, "no-such-type"], access));
         assert!(wrong.failed(1).contains("no-such-type"));
     });
 }
 
 #[test]
 fn edit_applies_an_operation_for_each_node_in_one_commit() {
-    on_both(|bench, access| {
+    on_store_and_server(|sandbox, access| {
         let change = json!({"ietf-interfaces:interfaces": {"interface": [
             {"@": {"ietf-netconf:operation": "delete"}, "name": "eth0"},
             {"@": {"ietf-netconf:operation": "create"}, "name": "eth1", "type": "iana-if-type:ethernetCsmacd"},
         ]}});
-        bench.write("change.json", change.to_string());
-        bench.run(&with(&["edit", "change.json"], access)).ok();
-        bench.run(&with(&["get", ETH0], access)).failed(1);
-        bench
-            .run(&with(
+        sandbox.write("change.json", change.to_string());
+        sandbox
+            .run(&with_access(&["edit", "change.json"], access))
+            .ok();
+        sandbox.run(&with_access(&["get", ETH0], access)).failed(1);
+        sandbox
+            .run(&with_access(
                 &["get", "/ietf-interfaces:interfaces/interface=eth1"],
                 access,
             ))
             .ok();
-        let before = bench.run(&with(&["export"], access)).ok();
-        let refused = bench.run(&with(&["edit", "change.json"], access)).failed(1);
+        let before = sandbox.run(&with_access(&["export"], access)).ok();
+        let rejected = sandbox
+            .run(&with_access(&["edit", "change.json"], access))
+            .failed(1);
         assert!(
-            refused.contains("data-missing") || refused.contains("data-exists"),
-            "{refused}"
+            rejected.contains("data-missing") || rejected.contains("data-exists"),
+            "{rejected}"
         );
-        assert_eq!(bench.run(&with(&["export"], access)).ok(), before);
+        assert_eq!(sandbox.run(&with_access(&["export"], access)).ok(), before);
         let xml = "<interfaces xmlns=\"urn:ietf:params:xml:ns:yang:ietf-interfaces\" \
             xmlns:nc=\"urn:ietf:params:xml:ns:netconf:base:1.0\">\
             <interface nc:operation=\"remove\"><name>eth1</name></interface></interfaces>";
-        let arguments = with(&["edit", "-", "--format", "xml"], access);
-        let outcome = bench.run_with(&arguments, xml.as_bytes(), &[]);
+        let arguments = with_access(&["edit", "-", "--format", "xml"], access);
+        let outcome = sandbox.run_with(&arguments, xml.as_bytes(), &[]);
         assert_eq!(outcome.status, 0, "{outcome:?}");
-        bench
-            .run(&with(
+        sandbox
+            .run(&with_access(
                 &["get", "/ietf-interfaces:interfaces/interface=eth1"],
                 access,
             ))
@@ -188,43 +199,43 @@ fn edit_applies_an_operation_for_each_node_in_one_commit() {
 
 #[test]
 fn load_merges_replaces_or_creates() {
-    on_both(|bench, access| {
+    on_store_and_server(|sandbox, access| {
         let other = json!({"ietf-interfaces:interfaces": {"interface": [
             {"name": "lo", "type": "iana-if-type:softwareLoopback"},
         ]}});
         let text = other.to_string();
-        let merged = bench.run_with(&with(&["load", "-"], access), text.as_bytes(), &[]);
+        let merged = sandbox.run_with(&with_access(&["load", "-"], access), text.as_bytes(), &[]);
         assert_eq!(merged.status, 0, "{merged:?}");
-        bench.run(&with(&["get", ETH0], access)).ok();
-        bench.write("other.json", &text);
-        let told = bench
-            .run(&with(
+        sandbox.run(&with_access(&["get", ETH0], access)).ok();
+        sandbox.write("other.json", &text);
+        let output = sandbox
+            .run(&with_access(
                 &["load", "other.json", "--replace", "--json"],
                 access,
             ))
             .json();
-        assert_eq!(told["fragments"], json!(2), "{told}");
-        assert_eq!(bench.run(&with(&["export"], access)).json(), other);
+        assert_eq!(output["fragments"], json!(2), "{output}");
+        assert_eq!(sandbox.run(&with_access(&["export"], access)).json(), other);
     });
 }
 
 #[test]
 fn schema_prints_a_tree_or_json() {
-    let bench = Bench::new();
-    let tree = bench.run(&[&["schema"], &MODULES[..]].concat()).ok();
+    let sandbox = Sandbox::new();
+    let tree = sandbox.run(&[&["schema"], &MODULES[..]].concat()).ok();
     assert!(tree.contains("module: ietf-interfaces"), "{tree}");
     assert!(tree.contains("+--rw interface* [name]"), "{tree}");
-    let described = bench
+    let described = sandbox
         .run(&[&["schema", "--json"], &MODULES[..]].concat())
         .json();
     let nodes = described["nodes"].as_array().expect("nodes");
     let path = "/ietf-interfaces:interfaces/interface/ietf-ip:ipv4/mtu";
     assert!(nodes.iter().any(|node| node["path"] == path), "no {path}");
-    on_both(|bench, access| {
-        assert_eq!(bench.run(&with(&["schema"], access)).ok(), tree);
+    on_store_and_server(|sandbox, access| {
+        assert_eq!(sandbox.run(&with_access(&["schema"], access)).ok(), tree);
     });
     assert!(
-        bench
+        sandbox
             .run(&["schema", "--built-in"])
             .ok()
             .contains("ietf-ip@2018-02-22")
@@ -232,25 +243,29 @@ fn schema_prints_a_tree_or_json() {
 }
 
 #[test]
-fn check_and_info_tell_about_a_store() {
-    let (bench, access) = store();
-    let checked = bench.run(&with(&["check", "--json"], &access)).json();
+fn check_and_info_describe_a_store() {
+    let (sandbox, access) = store();
+    let checked = sandbox
+        .run(&with_access(&["check", "--json"], &access))
+        .json();
     assert_eq!(checked["findings"], json!([]), "{checked}");
     assert!(checked["keys"].as_u64() > Some(0), "{checked}");
-    let info = bench.run(&with(&["info", "--json"], &access)).json();
+    let info = sandbox
+        .run(&with_access(&["info", "--json"], &access))
+        .json();
     assert_eq!(info["engine"], "embedded");
     assert_eq!(info["dataspaces"][0]["anchors"][0]["name"], "default");
     assert!(
-        bench
-            .run(&with(&["info"], &access))
+        sandbox
+            .run(&with_access(&["info"], &access))
             .ok()
             .contains("ietf-ip@2018-02-22")
     );
 }
 
 #[test]
-fn anchors_keep_apart() {
-    let (bench, access) = store();
+fn anchors_are_independent() {
+    let (sandbox, access) = store();
     let arguments = [
         "load",
         "interfaces.json",
@@ -259,18 +274,18 @@ fn anchors_keep_apart() {
         "--dataspace",
         "other",
     ];
-    bench
+    sandbox
         .run(&[&arguments[..], &access, &MODULES].concat())
         .ok();
-    bench
-        .run(&with(
+    sandbox
+        .run(&with_access(
             &["delete", ETH0, "--anchor", "second", "--dataspace", "other"],
             &access,
         ))
         .ok();
-    bench.run(&with(&["get", ETH0], &access)).ok();
-    let unknown = bench
-        .run(&with(&["get", ETH0, "--anchor", "third"], &access))
+    sandbox.run(&with_access(&["get", ETH0], &access)).ok();
+    let unknown = sandbox
+        .run(&with_access(&["get", ETH0, "--anchor", "third"], &access))
         .failed(1);
     assert!(
         unknown.contains("third") && unknown.contains("--yang"),
@@ -279,14 +294,14 @@ fn anchors_keep_apart() {
 }
 
 #[test]
-fn a_store_takes_over_new_modules() {
-    let bench = Bench::new();
+fn store_is_upgraded_to_new_modules() {
+    let sandbox = Sandbox::new();
     let module = |leaf: &str| {
         format!("module m {{ namespace \"urn:m\"; prefix m; container c {{ {leaf} }} }}")
     };
-    bench.write("m.yang", module("leaf a { type string; }"));
-    bench.write("a.json", r#"{"m:c": {"a": "x"}}"#);
-    bench
+    sandbox.write("m.yang", module("leaf a { type string; }"));
+    sandbox.write("a.json", r#"{"m:c": {"a": "x"}}"#);
+    sandbox
         .run(&[
             "load",
             "a.json",
@@ -296,71 +311,74 @@ fn a_store_takes_over_new_modules() {
             "m.yang",
         ])
         .ok();
-    bench.write(
+    sandbox.write(
         "m.yang",
         module("leaf a { type string; } leaf b { type int8; }"),
     );
     let set = ["set", "/m:c/b", "5", "--store", "embedded:store"];
-    bench.run(&set).failed(2);
-    bench.run(&[&set[..], &["--yang", "m.yang"]].concat()).ok();
-    let read = bench.run(&["export", "--store", "embedded:store"]).json();
+    sandbox.run(&set).failed(2);
+    sandbox
+        .run(&[&set[..], &["--yang", "m.yang"]].concat())
+        .ok();
+    let read = sandbox.run(&["export", "--store", "embedded:store"]).json();
     assert_eq!(read, json!({"m:c": {"a": "x", "b": 5}}));
 }
 
 #[test]
-fn modules_named_for_a_load_that_is_refused_are_not_taken_over() {
-    let bench = Bench::new();
+fn modules_of_a_rejected_load_are_not_applied() {
+    let sandbox = Sandbox::new();
     for name in ["m", "n"] {
         let text = format!(
             "module {name} {{ namespace \"urn:{name}\"; prefix {name}; leaf {name} {{ type int8; }} }}"
         );
-        bench.write(&format!("{name}.yang"), text);
+        sandbox.write(&format!("{name}.yang"), text);
     }
     let store = ["--store", "embedded:store"];
-    let load = |file: &str, yang: &[&str]| bench.run(&[&["load", file], &store[..], yang].concat());
+    let load =
+        |file: &str, yang: &[&str]| sandbox.run(&[&["load", file], &store[..], yang].concat());
     let both = r#"{"m:m": 1, "n:n": 1}"#;
-    bench.write("both.json", both);
+    sandbox.write("both.json", both);
     load("both.json", &["--yang", "m.yang", "--yang", "n.yang"]).ok();
     let modules = || {
-        let info = bench.run(&["schema", "--store", "embedded:store", "--json"]);
+        let info = sandbox.run(&["schema", "--store", "embedded:store", "--json"]);
         info.json()
     };
     let before = modules();
     let one = ["--yang", "m.yang"];
-    bench.write("wrong.json", r#"{"m:m": 1000}"#);
-    // What the fewer modules do not know, what is wrong, what is not there, what is not to be had.
+    sandbox.write("wrong.json", r#"{"m:m": 1000}"#);
+    // Unknown data, invalid data, a missing file and an unknown datastore.
     load("both.json", &one).failed(1);
     load("wrong.json", &one).failed(1);
     load("none.json", &one).failed(2);
     load("both.json", &[&one[..], &["--datastore", "none"]].concat()).failed(2);
     let set = ["set", "/m:m", "1000", "--store", "embedded:store"];
-    bench.run(&[&set[..], &one].concat()).failed(1);
+    sandbox.run(&[&set[..], &one].concat()).failed(1);
     let delete = ["delete", "/n:n", "--store", "embedded:store"];
-    bench.run(&[&delete[..], &one].concat()).failed(1);
-    bench.write("edit.json", r#"{"n:n": 2}"#);
+    sandbox.run(&[&delete[..], &one].concat()).failed(1);
+    sandbox.write("edit.json", r#"{"n:n": 2}"#);
     for file in ["edit.json", "none.json"] {
         let edit = ["edit", file, "--store", "embedded:store"];
-        let ended = bench.run(&[&edit[..], &one].concat());
+        let ended = sandbox.run(&[&edit[..], &one].concat());
         assert_ne!(ended.status, 0, "{ended:?}");
     }
     assert_eq!(modules(), before);
-    let read = bench.run(&[&["export"], &store[..]].concat()).json();
+    let read = sandbox.run(&[&["export"], &store[..]].concat()).json();
     assert_eq!(read, serde_json::from_str::<Value>(both).expect("JSON"));
 
-    bench.write("one.json", r#"{"m:m": 2}"#);
+    sandbox.write("one.json", r#"{"m:m": 2}"#);
     load("one.json", &one).failed(1);
     load("one.json", &[&one[..], &["--drop-unknown"]].concat()).ok();
     assert_ne!(modules(), before);
-    let read = bench.run(&[&["export"], &store[..]].concat()).json();
+    let read = sandbox.run(&[&["export"], &store[..]].concat()).json();
     assert_eq!(read, json!({"m:m": 2}));
 }
 
 #[test]
-fn completions_are_there_for_each_shell() {
-    let bench = Bench::new();
+fn completions_exist_for_each_shell() {
+    let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(
-            bench.run(&["completions", shell]).ok().contains("export"),
+            sandbox.run(&["completions", shell]).ok().contains("export"),
             "{shell}"
         );
     }
@@ -368,7 +386,7 @@ fn completions_are_there_for_each_shell() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     for command in [
         "serve",
         "load",
@@ -386,8 +404,8 @@ fn every_command_has_help_with_examples() {
         "example",
         "completions",
     ] {
-        let help = bench.run(&[command, "--help"]).ok();
+        let help = sandbox.run(&[command, "--help"]).ok();
         assert!(help.contains("Examples:"), "{command}: {help}");
     }
-    assert!(bench.run(&["--help"]).ok().contains("ESPALIER_STORE"));
+    assert!(sandbox.run(&["--help"]).ok().contains("ESPALIER_STORE"));
 }

@@ -1,9 +1,9 @@
-//! What commands say when something is wrong: file, line, path, and what to do.
+//! Error messages of commands: file, line, path and hint.
 
-use crate::documents::{INTERFACES, MODULES, store};
-use crate::process::Bench;
+use crate::interfaces_data::{INTERFACES, MODULES, store};
+use crate::process::Sandbox;
 
-/// Two mistakes on known lines.
+/// A document with two errors.
 fn broken() -> String {
     INTERFACES
         .replace("\"mtu\": 1500", "\"mtu\": 15")
@@ -11,17 +11,17 @@ fn broken() -> String {
 }
 
 fn line_of(text: &str, part: &str) -> usize {
-    let at = text.find(part).expect("the part");
-    text[..at].matches('\n').count() + 1
+    let offset = text.find(part).expect("the part");
+    text[..offset].matches('\n').count() + 1
 }
 
 #[test]
 fn every_error_of_a_document_names_file_line_and_path() {
-    let (bench, access) = store();
+    let (sandbox, access) = store();
     let text = broken();
-    bench.write("broken.json", &text);
-    let before = bench.run(&[&["export"], &access[..]].concat()).ok();
-    let said = bench
+    sandbox.write("broken.json", &text);
+    let before = sandbox.run(&[&["export"], &access[..]].concat()).ok();
+    let output = sandbox
         .run(&[&["load", "broken.json"], &access[..]].concat())
         .failed(1);
     for (part, path) in [
@@ -32,29 +32,32 @@ fn every_error_of_a_document_names_file_line_and_path() {
         ("descriptoin", "interface[name='eth0']"),
     ] {
         let place = format!("broken.json:{}: ", line_of(&text, part));
-        let line = said.lines().find(|line| line.contains(&place));
-        let line = line.unwrap_or_else(|| panic!("no {place} in {said}"));
+        let line = output.lines().find(|line| line.contains(&place));
+        let line = line.unwrap_or_else(|| panic!("no {place} in {output}"));
         assert!(line.contains(path), "{line}");
     }
-    assert_eq!(bench.run(&[&["export"], &access[..]].concat()).ok(), before);
+    assert_eq!(
+        sandbox.run(&[&["export"], &access[..]].concat()).ok(),
+        before
+    );
 }
 
-/// What is changed under `policy=ram` is in the memory of the process, which ends with the command.
+/// Changes under `policy=ram` are in the memory of the process, which ends with the command.
 #[test]
 fn a_command_under_policy_ram_reads_and_changes_nothing() {
-    let (bench, access) = store();
+    let (sandbox, access) = store();
     let interface = "/ietf-interfaces:interfaces/interface=eth0/description";
-    bench.write("all.json", INTERFACES);
+    sandbox.write("all.json", INTERFACES);
     for command in [
         &["stats", "configure"][..],
         &["stats", "track", "hits", "count=1"],
         &["documents", "configure", "cars"],
         &["documents", "insert", "cars", "{}"],
     ] {
-        bench.run(&[command, &access[..2]].concat()).ok();
+        sandbox.run(&[command, &access[..2]].concat()).ok();
     }
     let ram = format!("{}?policy=ram", access[1]);
-    let under_ram = |command: &[&str]| bench.run(&[command, &["--store", &ram]].concat());
+    let under_ram = |command: &[&str]| sandbox.run(&[command, &["--store", &ram]].concat());
     for command in [
         &["set", interface, "other"][..],
         &["set", interface, "other", "--datastore", "candidate"],
@@ -69,8 +72,11 @@ fn a_command_under_policy_ram_reads_and_changes_nothing() {
         &["documents", "update", "cars", "{\"a\":1}", "--key", "0"],
         &["documents", "delete", "cars", "--collection-too"],
     ] {
-        let said = under_ram(command).failed(1);
-        assert!(said.contains("leave policy=ram out"), "{command:?}: {said}");
+        let output = under_ram(command).failed(1);
+        assert!(
+            output.contains("leave policy=ram out"),
+            "{command:?}: {output}"
+        );
     }
     let values = ["stats", "values", "hits", "-g", "1d", "--last", "1d"];
     for command in [
@@ -83,21 +89,21 @@ fn a_command_under_policy_ram_reads_and_changes_nothing() {
         under_ram(command).ok();
     }
     let new = ["stats", "configure", "--store", "embedded:new?policy=ram"];
-    let said = bench.run(&new).failed(2);
-    assert!(said.contains("leave policy=ram out"), "{said}");
-    assert!(!bench.path("new").exists());
+    let output = sandbox.run(&new).failed(2);
+    assert!(output.contains("leave policy=ram out"), "{output}");
+    assert!(!sandbox.path("new").exists());
 }
 
 #[test]
 fn json_errors_are_machine_readable() {
-    let (bench, access) = store();
+    let (sandbox, access) = store();
     let text = broken();
-    bench.write("broken.json", &text);
-    let outcome = bench.run(&[&["load", "broken.json", "--json"], &access[..]].concat());
+    sandbox.write("broken.json", &text);
+    let outcome = sandbox.run(&[&["load", "broken.json", "--json"], &access[..]].concat());
     assert_eq!((outcome.status, outcome.stderr.as_str()), (1, ""));
-    let said: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
-    let errors = said["error"]["errors"].as_array().expect("errors");
-    assert_eq!(errors.len(), 2, "{said}");
+    let output: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let errors = output["error"]["errors"].as_array().expect("errors");
+    assert_eq!(errors.len(), 2, "{output}");
     for error in errors {
         assert_eq!(error["file"], "broken.json");
         assert!(
@@ -112,19 +118,19 @@ fn json_errors_are_machine_readable() {
 }
 
 #[test]
-fn a_server_says_the_same() {
-    let (bench, access) = store();
-    let server = bench.serve(&access);
+fn server_reports_the_same_errors() {
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
     let text = broken();
-    bench.write("broken.json", &text);
-    let said = bench
+    sandbox.write("broken.json", &text);
+    let output = sandbox
         .run(&["load", "broken.json", "--server", &server.url])
         .failed(1);
     assert!(
-        said.contains(&format!("broken.json:{}: ", line_of(&text, "15,"))),
-        "{said}"
+        output.contains(&format!("broken.json:{}: ", line_of(&text, "15,"))),
+        "{output}"
     );
-    let said = bench
+    let output = sandbox
         .run_with(
             &["load", "-", "--server", &server.url],
             text.as_bytes(),
@@ -132,14 +138,14 @@ fn a_server_says_the_same() {
         )
         .failed(1);
     assert!(
-        said.contains("/ietf-interfaces:interfaces/interface[name='eth0']"),
-        "{said}"
+        output.contains("/ietf-interfaces:interfaces/interface[name='eth0']"),
+        "{output}"
     );
 }
 
 #[test]
-fn mistakes_in_the_call_end_with_2_and_say_what_to_do() {
-    let bench = Bench::new();
+fn usage_errors_exit_with_2_and_a_hint() {
+    let sandbox = Sandbox::new();
     let cases: [(&[&str], &str); 9] = [
         (&["get", "/x"], "--store embedded:DIR or --server URL"),
         (&["get", "/x", "--store", "embedded:none"], "--yang"),
@@ -179,34 +185,37 @@ fn mistakes_in_the_call_end_with_2_and_say_what_to_do() {
         (&["check", "--server", "http://127.0.0.1:1"], "--store"),
     ];
     for (arguments, hint) in cases {
-        let said = bench.run(arguments).failed(2);
-        assert!(said.contains(hint), "{arguments:?}: {said}");
+        let output = sandbox.run(arguments).failed(2);
+        assert!(output.contains(hint), "{arguments:?}: {output}");
     }
-    assert!(!bench.path("none").exists(), "a mistyped store was created");
+    assert!(
+        !sandbox.path("none").exists(),
+        "a mistyped store was created"
+    );
 }
 
 #[test]
-fn mistakes_in_the_call_are_json_too() {
-    let bench = Bench::new();
+fn usage_errors_are_json_with_json_option() {
+    let sandbox = Sandbox::new();
     for arguments in [
         &["get", "--json"][..],
         &["get", "/x", "--json"],
         &["get", "/x", "--json", "--nothing"],
     ] {
-        let outcome = bench.run(arguments);
-        let said: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+        let outcome = sandbox.run(arguments);
+        let output: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("JSON");
         assert_eq!(
-            (outcome.status, &said["error"]["exit-status"]),
+            (outcome.status, &output["error"]["exit-status"]),
             (2, &2.into()),
-            "{said}"
+            "{output}"
         );
     }
 }
 
 #[test]
-fn an_output_that_is_closed_is_no_error() {
-    let (bench, access) = store();
-    let mut child = bench
+fn closed_output_is_not_an_error() {
+    let (sandbox, access) = store();
+    let mut child = sandbox
         .command(&[&["export"], &access[..]].concat())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -221,72 +230,75 @@ fn an_output_that_is_closed_is_no_error() {
 }
 
 #[test]
-fn a_model_that_does_not_compile_is_told_with_its_place() {
-    let bench = Bench::new();
-    bench.write(
+fn invalid_model_is_reported_with_its_position() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "m.yang",
         "module m {\n  namespace \"urn:m\";\n  prefix m;\n  leaf a { type strin; }\n}\n",
     );
-    let said = bench.run(&["schema", "--yang", "m.yang"]).failed(1);
-    assert!(said.contains("strin"), "{said}");
-    bench.write("n.yang", "<module/>");
-    let said = bench.run(&["schema", "--yang", "n.yang"]).failed(2);
-    assert!(said.contains("n.yang") && said.contains("YIN"), "{said}");
+    let output = sandbox.run(&["schema", "--yang", "m.yang"]).failed(1);
+    assert!(output.contains("strin"), "{output}");
+    sandbox.write("n.yang", "<module/>");
+    let output = sandbox.run(&["schema", "--yang", "n.yang"]).failed(2);
+    assert!(
+        output.contains("n.yang") && output.contains("YIN"),
+        "{output}"
+    );
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told() {
-    let bench = Bench::new();
-    let said = bench
+fn missing_server_is_reported() {
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run(&["get", "/", "--server", "http://127.0.0.1:1"])
         .failed(1);
-    assert!(said.contains("espalier serve"), "{said}");
+    assert!(output.contains("espalier serve"), "{output}");
 }
 
 #[test]
 fn xml_errors_name_the_line_too() {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let text = "<interfaces xmlns=\"urn:ietf:params:xml:ns:yang:ietf-interfaces\">\n  <interface>\n    \
         <name>a</name>\n    <type>wrong</type>\n  </interface>\n</interfaces>\n";
-    bench.write("a.xml", text);
+    sandbox.write("a.xml", text);
     let arguments = [&["load", "a.xml", "--store", "memory:"], &MODULES[..]].concat();
-    assert!(bench.run(&arguments).failed(1).contains("a.xml:4: "));
+    assert!(sandbox.run(&arguments).failed(1).contains("a.xml:4: "));
 }
 
-/// How to make a store was said of one that is there and cannot be opened, too.
+/// Regression: the hint about creating a store was also given for an existing store that cannot be opened.
 #[test]
-fn only_where_there_is_no_store_it_is_said_how_to_make_one() {
-    let bench = Bench::new();
-    bench.write("file", "text");
+fn creation_hint_is_given_only_if_the_store_is_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("file", "text");
     for command in [&["stats", "keys"][..], &["documents", "ls"]] {
         let run = |url: &str| {
-            let outcome = bench.run(&[command, &["--store", url]].concat());
+            let outcome = sandbox.run(&[command, &["--store", url]].concat());
             assert_ne!(outcome.status, 0);
             outcome.stderr
         };
         let missing = run("embedded:nothing");
         assert!(missing.contains("make one: espalier"), "{missing}");
         for url in ["embedded:file", "sqlite:file"] {
-            let said = run(url);
-            assert!(!said.contains("make one"), "{url}: {said}");
+            let output = run(url);
+            assert!(!output.contains("make one"), "{url}: {output}");
         }
     }
 }
 
-/// A target that is no file was replaced by one.
+/// Regression: a target that is no regular file was replaced.
 #[test]
-fn a_backup_replaces_files_only() {
-    let (bench, access) = store();
-    let outcome = bench.run(&["backup", access[1], "/dev/null", "--force"]);
-    let said = outcome.failed(2);
-    assert!(said.contains("that is no file"), "{said}");
+fn backup_replaces_regular_files_only() {
+    let (sandbox, access) = store();
+    let outcome = sandbox.run(&["backup", access[1], "/dev/null", "--force"]);
+    let output = outcome.failed(2);
+    assert!(output.contains("that is no file"), "{output}");
 }
 
-/// With modules named, in the settings too, they made an empty store.
+/// Regression: with modules named, also in the settings, they created an empty store.
 #[test]
-fn what_reads_makes_no_store() {
-    let bench = Bench::new();
-    bench.write(
+fn read_commands_create_no_store() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "a.yang",
         "module a { namespace urn:a; prefix a; leaf x { type string; } }",
     );
@@ -305,19 +317,22 @@ fn what_reads_makes_no_store() {
             ("file:data", "data"),
             ("sqlite:a.db", "a.db"),
         ] {
-            let said = bench.run(&[command, &["--store", url, "--yang", "a.yang"]].concat());
-            let said = said.failed(2);
-            assert!(said.contains("there is no store at"), "{command:?}: {said}");
-            assert!(!bench.path(path).exists(), "{command:?} has made {url}");
+            let output = sandbox.run(&[command, &["--store", url, "--yang", "a.yang"]].concat());
+            let output = output.failed(2);
+            assert!(
+                output.contains("there is no store at"),
+                "{command:?}: {output}"
+            );
+            assert!(!sandbox.path(path).exists(), "{command:?} has made {url}");
         }
     }
 }
 
-/// Also of a value or path on the command line, and of nothing at a path.
+/// Includes values and paths on the command line, and missing data at a path.
 #[test]
 fn errors_of_every_command_carry_tag_and_path() {
     const MTU: &str = "/ietf-interfaces:interfaces/interface[name='eth0']/ietf-ip:ipv4/mtu";
-    let check = |bench: &Bench, access: &[&str]| {
+    let check = |sandbox: &Sandbox, access: &[&str]| {
         let table = [
             (&["set", MTU, "15"][..], "invalid-value", MTU),
             (&["set", MTU, "abc"], "invalid-value", MTU),
@@ -347,31 +362,31 @@ fn errors_of_every_command_carry_tag_and_path() {
             ),
         ];
         for (command, tag, path) in table {
-            let outcome = bench.run(&[command, &["--json"], access].concat());
-            let said: serde_json::Value = serde_json::from_str(&outcome.stdout)
+            let outcome = sandbox.run(&[command, &["--json"], access].concat());
+            let output: serde_json::Value = serde_json::from_str(&outcome.stdout)
                 .unwrap_or_else(|_| panic!("{command:?}: {outcome:?}"));
-            let error = &said["error"]["errors"][0];
+            let error = &output["error"]["errors"][0];
             assert_eq!(
                 (&error["error-tag"], &error["error-path"]),
                 (&tag.into(), &path.into()),
-                "{said}"
+                "{output}"
             );
         }
     };
-    let (bench, access) = store();
-    check(&bench, &access);
-    let (bench, access) = store();
-    let server = bench.serve(&access);
-    check(&bench, &["--server", &server.url]);
+    let (sandbox, access) = store();
+    check(&sandbox, &access);
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
+    check(&sandbox, &["--server", &server.url]);
 }
 
-/// Metadata that is wrong has one verdict, however it comes (RFC 7952 §5.2).
+/// Invalid metadata gets the same error in every encoding (RFC 7952 §5.2).
 #[test]
-fn wrong_metadata_is_refused_however_it_comes() {
-    let (bench, access) = store();
+fn invalid_metadata_is_rejected_in_every_encoding() {
+    let (sandbox, access) = store();
     let wrong = r#"{"ietf-interfaces:interfaces":{"interface":[{"name":"eth0","type":"iana-if-type:ethernetCsmacd","description":"x","@description":[{}]}]}}"#;
-    bench.write("wrong.json", wrong);
-    let server = bench.serve(&access);
+    sandbox.write("wrong.json", wrong);
+    let server = sandbox.serve(&access);
     let remote = ["--server", server.url.as_str()];
     for command in [
         &["load", "wrong.json"][..],
@@ -379,18 +394,18 @@ fn wrong_metadata_is_refused_however_it_comes() {
         &["edit", "wrong.json"],
     ] {
         for access in [&access[..], &remote[..]] {
-            let said = bench.run(&[command, access].concat()).failed(1);
+            let output = sandbox.run(&[command, access].concat()).failed(1);
             assert!(
-                said.contains("bad-attribute") && said.contains("/description"),
-                "{said}"
+                output.contains("bad-attribute") && output.contains("/description"),
+                "{output}"
             );
         }
     }
 }
 
 #[test]
-fn mistyped_names_in_paths_and_engines_are_guessed() {
-    let (bench, access) = store();
+fn mistyped_names_in_paths_and_engines_get_suggestions() {
+    let (sandbox, access) = store();
     for (path, guess) in [
         (
             "/ietf-interfaces:interfces",
@@ -409,31 +424,35 @@ fn mistyped_names_in_paths_and_engines_are_guessed() {
             "did you mean 'ietf-ip:ipv4'?",
         ),
     ] {
-        let told = bench.run(&[&["get", path], &access[..]].concat()).failed(2);
-        assert!(told.contains(guess), "{told}");
+        let output = sandbox
+            .run(&[&["get", path], &access[..]].concat())
+            .failed(2);
+        assert!(output.contains(guess), "{output}");
     }
-    let told = bench
+    let output = sandbox
         .run(&[&["get", "/ietf-interfaces:interfaces/zebra"], &access[..]].concat())
         .failed(2);
-    assert!(!told.contains("did you mean"), "{told}");
-    let told = bench.run(&["check", "embeded:store"]).failed(1);
-    assert!(told.contains("did you mean embedded:?"), "{told}");
-    // Through a server, in a URL of RESTCONF.
-    let server = bench.serve(&access);
+    assert!(!output.contains("did you mean"), "{output}");
+    let output = sandbox.run(&["check", "embeded:store"]).failed(1);
+    assert!(output.contains("did you mean embedded:?"), "{output}");
+    // Through a server, in a RESTCONF URL.
+    let server = sandbox.serve(&access);
     let answer = server.request("GET", "/restconf/data/ietf-interfaces:interfces", None);
     assert!(answer.body.contains("did you mean"), "{answer:?}");
 }
 
 #[test]
-fn a_slash_in_a_key_is_told_how_to_write() {
-    let (bench, access) = store();
+fn slash_in_a_key_gets_a_quoting_hint() {
+    let (sandbox, access) = store();
     let path = "/ietf-interfaces:interfaces/interface=ge-0/0/0/description";
-    let told = bench.run(&[&["get", path], &access[..]].concat()).failed(2);
+    let output = sandbox
+        .run(&[&["get", path], &access[..]].concat())
+        .failed(2);
     assert!(
-        told.contains("%2F") && told.contains("interface[KEY='a/b']"),
-        "{told}"
+        output.contains("%2F") && output.contains("interface[KEY='a/b']"),
+        "{output}"
     );
-    let server = bench.serve(&access);
+    let server = sandbox.serve(&access);
     let path = "/restconf/data/ietf-interfaces:interfaces/interface=ge-0/0/0";
     let answer = server.request("GET", path, None);
     assert!(
@@ -443,15 +462,15 @@ fn a_slash_in_a_key_is_told_how_to_write() {
 }
 
 #[test]
-fn a_union_tells_what_its_members_accept() {
-    let bench = Bench::new();
-    bench.write(
+fn union_error_lists_what_its_members_accept() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "u.yang",
         "module u { yang-version 1.1; namespace 'urn:u'; prefix u; leaf v { type union {
             type uint8 { range '1..10'; } type enumeration { enum auto; enum none; }
             type string { pattern 'x.*'; } } } }",
     );
-    bench.write("v.json", r#"{"u:v":"seven"}"#);
+    sandbox.write("v.json", r#"{"u:v":"seven"}"#);
     let load = [
         "load",
         "v.json",
@@ -460,42 +479,42 @@ fn a_union_tells_what_its_members_accept() {
         "--store",
         "embedded:u",
     ];
-    let told = bench.run(&load).failed(1);
+    let output = sandbox.run(&load).failed(1);
     for accepted in ["uint8 (1..10)", "enumeration (auto, none)", "pattern x.*"] {
-        assert!(told.contains(accepted), "{told}");
+        assert!(output.contains(accepted), "{output}");
     }
 }
 
 #[test]
-fn a_lock_without_a_session_is_told_which_option_is_missing() {
-    let (bench, access) = store();
+fn lock_without_session_names_the_missing_option() {
+    let (sandbox, access) = store();
     for command in [&["lock"][..], &["unlock"], &["unlock", "--all"]] {
-        let told = bench.run(&[command, &access[..]].concat()).failed(2);
-        assert!(told.contains("--session NAME"), "{told}");
+        let output = sandbox.run(&[command, &access[..]].concat()).failed(2);
+        assert!(output.contains("--session NAME"), "{output}");
     }
 }
 
 #[test]
-fn a_copy_of_a_store_onto_itself_is_refused_as_such() {
-    let (bench, access) = store();
-    bench.run(&["copy", access[1], "file:f"]).ok();
-    bench.run(&["copy", access[1], "sqlite:s.db"]).ok();
+fn copy_of_a_store_onto_itself_is_rejected() {
+    let (sandbox, access) = store();
+    sandbox.run(&["copy", access[1], "file:f"]).ok();
+    sandbox.run(&["copy", access[1], "sqlite:s.db"]).ok();
     for (from, to) in [
         ("file:f", "file:f"),
         ("file:f", "file:./f?durability=relaxed"),
         ("embedded:store", "embedded:./store"),
         ("sqlite:s.db", "sqlite:s.db"),
     ] {
-        let told = bench.run(&["copy", from, to, "--force"]).failed(2);
-        assert!(told.contains("are the same store"), "{told}");
+        let output = sandbox.run(&["copy", from, to, "--force"]).failed(2);
+        assert!(output.contains("are the same store"), "{output}");
     }
-    bench.run(&["check", "file:f"]).ok();
+    sandbox.run(&["check", "file:f"]).ok();
 }
 
 #[test]
-fn a_mistyped_module_makes_no_store() {
-    let bench = Bench::new();
-    bench.write("e.json", "{}");
+fn mistyped_module_creates_no_store() {
+    let sandbox = Sandbox::new();
+    sandbox.write("e.json", "{}");
     for command in [
         &["load", "e.json"][..],
         &["serve", "--listen", "127.0.0.1:0"],
@@ -503,24 +522,24 @@ fn a_mistyped_module_makes_no_store() {
     ] {
         for store in ["embedded:new", "file:new", "sqlite:new"] {
             let options = ["--store", store, "--yang", "no-such-module"];
-            let told = bench.run(&[command, &options].concat()).failed(2);
+            let output = sandbox.run(&[command, &options].concat()).failed(2);
             assert!(
-                told.contains("no-such-module") || told.contains("no store"),
-                "{told}"
+                output.contains("no-such-module") || output.contains("no store"),
+                "{output}"
             );
-            assert!(!bench.path("new").exists(), "{command:?} {store}");
+            assert!(!sandbox.path("new").exists(), "{command:?} {store}");
         }
     }
 }
 
 #[test]
-fn retention_over_http_has_the_units_of_the_command_and_no_unknown_members() {
-    let (bench, access) = store();
-    let server = bench.serve(&access);
+fn retention_over_http_has_the_units_of_the_command_and_rejects_unknown_members() {
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
     let set = |body: &str| server.request_json("POST", "/espalier/retention", body);
     assert_eq!(set(r#"{"versions":500,"age-seconds":86400}"#).status, 204);
-    let told = server.request("GET", "/espalier/retention", None).body;
-    assert_eq!(told, r#"{"versions":500,"age-seconds":86400}"#);
+    let output = server.request("GET", "/espalier/retention", None).body;
+    assert_eq!(output, r#"{"versions":500,"age-seconds":86400}"#);
     for wrong in [
         r#"{"versions":1,"x":"="}"#,
         r#"{"versions":1,"age_ms":1}"#,
@@ -529,6 +548,6 @@ fn retention_over_http_has_the_units_of_the_command_and_no_unknown_members() {
         let answer = set(wrong);
         assert_eq!(answer.status, 400, "{wrong}: {answer:?}");
     }
-    let told = server.request("GET", "/espalier/retention", None).body;
-    assert!(told.contains("500"), "{told}");
+    let output = server.request("GET", "/espalier/retention", None).body;
+    assert!(output.contains("500"), "{output}");
 }

@@ -1,18 +1,18 @@
-//! The commands of the guide run as they are printed.
+//! Runs the commands of the guide as printed.
 
 use std::path::Path;
 use std::process::Command;
 
 use rusqlite::Connection;
 
-use crate::process::{Bench, Server};
+use crate::process::{Sandbox, Server};
 
-/// The first lines between fences of a page, after a heading.
+/// The first fenced block of a page after a heading.
 pub fn block(page: &str, heading: &str) -> String {
     block_of(&text_of(&format!("docs/guide/{page}")), heading)
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 fn text_of(name: &str) -> String {
     let file = format!("{}/../../{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&file).expect("the file")
@@ -21,20 +21,20 @@ fn text_of(name: &str) -> String {
 fn block_of(text: &str, heading: &str) -> String {
     let (_, below) = text.split_once(heading).expect("the heading");
     let block = below.split("```").nth(1).expect("commands");
-    // The language of the block stands on the line of the fence.
+    // The line of the fence has the language of the block.
     let (_, commands) = block.split_once('\n').expect("lines");
     commands.to_owned()
 }
 
-/// Runs lines of a shell in the folder; returns what they print.
-pub fn shell(bench: &Bench, script: &str) -> String {
+/// Runs a shell script in the folder; returns its standard output.
+pub fn shell(sandbox: &Sandbox, script: &str) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_espalier"));
     let folder = binary.parent().expect("a folder").display();
     let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new("sh")
         .args(["-e", "-c", script])
         .env("PATH", format!("{folder}:{path}"))
-        .current_dir(bench.path(""))
+        .current_dir(sandbox.path(""))
         .output()
         .expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -43,17 +43,17 @@ pub fn shell(bench: &Bench, script: &str) -> String {
     text
 }
 
-/// Runs lines with `curl` against a server; any answer that is no success is a failure.
-fn curl(bench: &Bench, server: &Server, lines: &str) -> String {
+/// Runs lines with `curl` against a server; an error status is a failure.
+fn curl(sandbox: &Sandbox, server: &Server, lines: &str) -> String {
     let lines = lines.replace("http://127.0.0.1:8080", &server.url);
     let command = "curl() { command curl -sS --fail-with-body \"$@\"; echo; }\n";
-    shell(bench, &format!("{command}{lines}"))
+    shell(sandbox, &format!("{command}{lines}"))
 }
 
 #[test]
-fn those_of_upgrading() {
-    let bench = Bench::new();
-    let run = |heading: &str| shell(&bench, &block("upgrading.md", heading));
+fn upgrading_guide_runs_as_printed() {
+    let sandbox = Sandbox::new();
+    let run = |heading: &str| shell(&sandbox, &block("upgrading.md", heading));
     let text = run("## Try it first");
     assert!(text.contains("/plant:plant/colour"), "{text}");
     assert!(text.contains(r#""pots": "4""#), "{text}");
@@ -63,28 +63,28 @@ fn those_of_upgrading() {
 }
 
 #[test]
-fn those_of_collections() {
+fn collections_guide_runs_as_printed() {
     let script = block("collections.md", "# Document collections");
     assert!(script.lines().count() > 10, "{script}");
-    let text = shell(&Bench::new(), &script);
+    let text = shell(&Sandbox::new(), &script);
     assert!(text.contains(r#""color":"green""#), "{text}");
 }
 
 #[test]
-fn those_of_collections_over_http() {
-    let bench = Bench::new();
-    let server = bench.serve(&["--store", "memory:", "--yang", "ietf-interfaces"]);
+fn collections_over_http_guide_runs_as_printed() {
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve(&["--store", "memory:", "--yang", "ietf-interfaces"]);
     let lines = block("collections.md", "## Over HTTP");
     assert!(lines.matches("curl ").count() >= 4, "{lines}");
-    curl(&bench, &server, &lines);
+    curl(&sandbox, &server, &lines);
     let get = "curl http://127.0.0.1:8080/documents/vans/items/0";
-    let text = curl(&bench, &server, get);
+    let text = curl(&sandbox, &server, get);
     assert!(text.contains(r#""color":"blue""#), "{text}");
 }
 
 #[test]
-fn a_folder_of_dodb_is_taken_over() {
-    let bench = Bench::new();
+fn dodb_folder_is_migrated() {
+    let sandbox = Sandbox::new();
     for (name, document) in [
         ("0000000002", r#"{"name":"a","color":"red","keywords":[]}"#),
         (
@@ -93,18 +93,18 @@ fn a_folder_of_dodb_is_taken_over() {
         ),
         ("0000000011.new", "{"),
     ] {
-        bench.write(&format!("storage/data/{name}"), document);
+        sandbox.write(&format!("storage/data/{name}"), document);
     }
-    shell(&bench, &block("switching.md", "## DODB"));
+    shell(&sandbox, &block("switching.md", "## DODB"));
     let find =
         "export ESPALIER_STORE=embedded:garage; espalier documents find cars color red --keys";
-    assert_eq!(shell(&bench, find), "2\n10\n");
+    assert_eq!(shell(&sandbox, find), "2\n10\n");
 }
 
 #[test]
-fn a_table_of_trifle_is_taken_over() {
-    let bench = Bench::new();
-    let table = Connection::open(bench.path("stats.db")).expect("a database");
+fn trifle_table_is_migrated() {
+    let sandbox = Sandbox::new();
+    let table = Connection::open(sandbox.path("stats.db")).expect("a database");
     let buckets = [
         (
             "orders::1m::1741168800",
@@ -128,11 +128,11 @@ fn a_table_of_trifle_is_taken_over() {
     let lines: rusqlite::Result<Vec<String>> = lines
         .query_map([], |row| row.get(0))
         .and_then(Iterator::collect);
-    bench.write("lines.jsonl", lines.expect("lines").join("\n"));
+    sandbox.write("lines.jsonl", lines.expect("lines").join("\n"));
     let script = "export ESPALIER_STORE=embedded:counts; espalier stats configure >&2
         espalier stats import --format jsonl lines.jsonl --request-id from-trifle >&2
         espalier stats values orders -g 1h --from 2025-03-05T10:00:00Z --to 2025-03-05T10:00:00Z --json";
-    let values: serde_json::Value = serde_json::from_str(&shell(&bench, script)).expect("JSON");
+    let values: serde_json::Value = serde_json::from_str(&shell(&sandbox, script)).expect("JSON");
     assert_eq!(
         values["values"],
         serde_json::json!([{"count": 4.5, "of": {"a": 6}}])
@@ -140,63 +140,63 @@ fn a_table_of_trifle_is_taken_over() {
 }
 
 #[test]
-fn those_of_statistics_over_http() {
-    let bench = Bench::new();
-    bench.write("metrics.txt", "# TYPE up gauge\nup{job=\"a\"} 1\n");
-    let server = bench.serve(&["--store", "memory:", "--yang", "ietf-interfaces"]);
+fn statistics_over_http_guide_runs_as_printed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("metrics.txt", "# TYPE up gauge\nup{job=\"a\"} 1\n");
+    let server = sandbox.serve(&["--store", "memory:", "--yang", "ietf-interfaces"]);
     let lines = block("statistics.md", "## Over HTTP");
     assert!(lines.matches("curl ").count() >= 6, "{lines}");
-    curl(&bench, &server, &lines);
+    curl(&sandbox, &server, &lines);
     let read = "curl 'http://127.0.0.1:8080/stats/series?metric=hits&path=count&aggregate=sum'";
-    let text = curl(&bench, &server, read);
+    let text = curl(&sandbox, &server, read);
     assert!(text.contains('8'), "{text}");
-    let keys = curl(&bench, &server, "curl http://127.0.0.1:8080/stats/keys");
+    let keys = curl(&sandbox, &server, "curl http://127.0.0.1:8080/stats/keys");
     assert!(keys.contains("\"up\""), "{keys}");
 }
 
 #[test]
-fn a_server_removes_buckets_that_are_no_longer_kept() {
-    let bench = Bench::new();
+fn server_removes_expired_buckets() {
+    let sandbox = Sandbox::new();
     let store = ["--store", "embedded:store", "--yang", "ietf-interfaces"];
-    let server = bench.serve(&[&store[..], &["--stats-expiry", "1"]].concat());
+    let server = sandbox.serve(&[&store[..], &["--stats-expiry", "1"]].concat());
     let track = |at: &str| {
         let body = format!(r#"{{"metric":"n","at":"{at}","values":{{"a":1}}}}"#);
         let media = "-H 'content-type: application/json'";
         let line = format!("curl http://127.0.0.1:8080/stats/track {media} -d '{body}'");
-        curl(&bench, &server, &line);
+        curl(&sandbox, &server, &line);
     };
     let keys = || {
-        let info = bench.run(&["info", "--store", "embedded:store", "--json"]);
+        let info = sandbox.run(&["info", "--store", "embedded:store", "--json"]);
         info.json()["keys"].as_u64().expect("a number")
     };
     (1..30).for_each(|minute| track(&format!("2025-03-05T12:{minute:02}:00Z")));
     let before = keys();
-    // Another process says for how long minutes are kept; the server takes it over.
+    // Another process sets the retention of minutes; the server applies it.
     let configure = ["stats", "configure", "--store", "embedded:store"];
-    bench
+    sandbox
         .run(&[&configure[..], &["--retention", "1m=7d"]].concat())
         .ok();
-    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while keys() > before - 29 {
-        assert!(std::time::Instant::now() < patience, "they are still there");
+        assert!(std::time::Instant::now() < deadline, "they are still there");
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     let days = "curl 'http://127.0.0.1:8080/stats/values?metric=n&granularity=1d&from=2025-03-05T00:00:00Z&to=2025-03-05T00:00:00Z'";
-    let text = curl(&bench, &server, days);
+    let text = curl(&sandbox, &server, days);
     assert!(text.contains("29"), "days are kept: {text}");
 }
 
 /// Each command after a `$` prints the lines that follow it, if there are any.
 #[test]
-fn the_quick_start_of_the_readme_prints_what_it_shows() {
-    let bench = Bench::new();
+fn readme_quick_start_prints_what_it_shows() {
+    let sandbox = Sandbox::new();
     let block = block_of(&text_of("README.md"), "## Quick start");
     let commands: Vec<_> = block.split("$ ").skip(1).collect();
     assert!(commands.len() > 6, "{block}");
     let mut before = String::new();
     for command in commands {
         let (line, shown) = command.split_once('\n').expect("a line");
-        let printed = shell(&bench, &format!("{before}{line}"));
+        let printed = shell(&sandbox, &format!("{before}{line}"));
         if !shown.is_empty() {
             assert_eq!(printed, shown, "{line}");
         }
@@ -207,23 +207,23 @@ fn the_quick_start_of_the_readme_prints_what_it_shows() {
 }
 
 #[test]
-fn the_first_steps_run_as_printed() {
-    let bench = Bench::new();
+fn first_steps_run_as_printed() {
+    let sandbox = Sandbox::new();
     let text = text_of("docs/guide/first-steps.md");
     let blocks: Vec<_> = text.split("```").skip(1).step_by(2).collect();
     assert!(blocks.len() > 6, "{}", blocks.len());
-    // The last block serves; it has its own test.
+    // The last block runs `serve`, which has its own test.
     let (_, before) = blocks.split_last().expect("blocks");
     let script = before.join("\n");
     let script = script.replace("kill %1", "");
-    let text = shell(&bench, &script);
+    let text = shell(&sandbox, &script);
     assert!(text.contains("core-1"), "{text}");
 }
 
-/// A fresh account has none of the folders.
+/// A new account has none of the folders.
 #[test]
-fn the_installation_of_the_readme_runs_in_an_empty_home() {
-    let bench = Bench::new();
+fn readme_installation_runs_in_an_empty_home() {
+    let sandbox = Sandbox::new();
     let install = block_of(&text_of("README.md"), "## Install");
     assert!(install.starts_with("make build\n"), "{install}");
     let script = format!(
@@ -232,11 +232,11 @@ fn the_installation_of_the_readme_runs_in_an_empty_home() {
         test -x home/.local/bin/espalier
         grep -q _espalier home/.local/share/bash-completion/completions/espalier"
     );
-    shell(&bench, &script);
+    shell(&sandbox, &script);
 }
 
 #[test]
-fn the_figures_of_the_readme_are_those_that_were_measured() {
+fn readme_figures_are_the_measured_ones() {
     let (readme, measured) = (text_of("README.md"), text_of("docs/performance.md"));
     let (_, below) = readme.split_once("<!-- headlines").expect("the headlines");
     let (shown, _) = below

@@ -1,14 +1,14 @@
-//! What `--help` shows: examples that run as they are printed, on what `espalier example network` makes.
+//! The examples in `--help` run as printed, on the output of `espalier example network`.
 
 use crate::guide::shell;
-use crate::process::Bench;
+use crate::process::Sandbox;
 
-/// Columns that every terminal is taken to have: a longer line would be broken, and not run.
+/// The assumed width of a terminal: a longer line would be wrapped, and not run.
 const COLUMNS: usize = 100;
 
-/// What the examples begin with: a store with two versions, an engine with statistics, one with a
-/// collection, and the files that they read.
-const BEFORE: &str = r#"
+/// The setup of all examples: a store with two versions, one with statistics, one with a collection, and the files
+/// that the examples read.
+const SETUP: &str = r#"
 espalier example network -o network --devices 20
 espalier load network/network.json --store embedded:data --yang network
 espalier set '/ietf-interfaces:interfaces/interface=to-core-1/description' new --store embedded:data
@@ -33,8 +33,8 @@ END
 espalier export --path /ietf-interfaces:interfaces --format xml --store embedded:data > devices.xml
 "#;
 
-/// What some commands begin with beside that.
-const BEFORE_SOME: &[(&str, &str)] = &[
+/// Additional setup of some commands.
+const EXTRA_SETUP: &[(&str, &str)] = &[
     ("", "rm -r data network"),
     ("backup", "rm monday.backup"),
     ("example", "rm -r network"),
@@ -53,11 +53,11 @@ espalier lock --session maria --store embedded:data";
 const STATUS: &str = r#"espalier stats beam worker::7 '{"state":"up"}' --store embedded:counts"#;
 const NO_CAR: &str = "espalier documents delete cars 0 --store embedded:garage";
 
-/// How the commands of examples begin that can run here.
-const BEGINNINGS: &[&str] = &["espalier ", "export ESPALIER", "cat "];
+/// The prefixes of example commands that can run in the test.
+const RUNNABLE_PREFIXES: &[&str] = &["espalier ", "export ESPALIER", "cat "];
 
-/// Examples of what is not here, or does not end, or takes long.
-const ELSEWHERE: &[&str] = &[
+/// Examples that need a server, do not end or take long.
+const NOT_RUNNABLE: &[&str] = &[
     "db.example",
     "redis://",
     "espalier serve",
@@ -66,31 +66,31 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 #[test]
-fn the_examples_of_every_command_run_as_printed() {
-    let bench = Bench::new();
-    shell(&bench, BEFORE);
+fn help_examples_of_every_command_run_as_printed() {
+    let sandbox = Sandbox::new();
+    shell(&sandbox, SETUP);
     let mut commands = vec![String::new()];
     let mut run = 0;
     while let Some(command) = commands.pop() {
         let words: Vec<_> = command.split_whitespace().chain(["--help"]).collect();
-        let help = bench.run(&words).ok();
-        commands.extend(below(&command, &help));
+        let help = sandbox.run(&words).ok();
+        commands.extend(subcommands(&command, &help));
         let script = examples(&help);
         run += script.lines().count();
-        check(&bench, &command, &script);
+        check(&sandbox, &command, &script);
     }
     assert!(run > 100, "{run}");
 }
 
 /// Runs the examples of one command on a copy of the folder.
-fn check(bench: &Bench, command: &str, script: &str) {
-    let mine = Bench::new();
-    let (from, to) = (bench.path(""), mine.path(""));
+fn check(sandbox: &Sandbox, command: &str, script: &str) {
+    let mine = Sandbox::new();
+    let (from, to) = (sandbox.path(""), mine.path(""));
     shell(
         &mine,
         &format!("cp -r {}/. {}", from.display(), to.display()),
     );
-    let before = BEFORE_SOME.iter().filter(|(of, _)| *of == command);
+    let before = EXTRA_SETUP.iter().filter(|(of, _)| *of == command);
     before.for_each(|(_, script)| drop(shell(&mine, script)));
     let is_served = script.contains("http://127.0.0.1:8080");
     let server = is_served.then(|| mine.serve(&["--store", "embedded:data"]));
@@ -98,8 +98,8 @@ fn check(bench: &Bench, command: &str, script: &str) {
     shell(&mine, &script.replace("http://127.0.0.1:8080", url));
 }
 
-/// The commands that a help lists, each with the words before it.
-fn below(command: &str, help: &str) -> Vec<String> {
+/// The subcommands listed in a help text, each with its parent command.
+fn subcommands(command: &str, help: &str) -> Vec<String> {
     let list = help
         .split_once("\nCommands:\n")
         .map_or("", |(_, list)| list);
@@ -112,13 +112,17 @@ fn below(command: &str, help: &str) -> Vec<String> {
         .collect()
 }
 
-/// The lines of a help that are commands, with those that they go on in.
+/// The command lines in a help text, with their continuation lines.
 fn examples(help: &str) -> String {
     let (mut script, mut goes_on) = (String::new(), false);
     for line in help.lines() {
         let begins = line.strip_prefix("  ").is_some_and(|line| {
-            BEGINNINGS.iter().any(|begins| line.starts_with(begins))
-                && !ELSEWHERE.iter().any(|elsewhere| line.contains(elsewhere))
+            RUNNABLE_PREFIXES
+                .iter()
+                .any(|begins| line.starts_with(begins))
+                && !NOT_RUNNABLE
+                    .iter()
+                    .any(|elsewhere| line.contains(elsewhere))
         });
         if goes_on || begins {
             assert!(line.len() <= COLUMNS, "{} columns: {line}", line.len());

@@ -1,4 +1,4 @@
-//! Devices to load: of a model of our own, or of the OpenROADM data set where that is there.
+//! Devices to load: of our own model, or of the OpenROADM data set if it is available.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::process::shared_data;
 
 /// A kind of device.
 pub struct Inventory {
-    /// Where the modules are.
+    /// The folder of the modules.
     pub modules: PathBuf,
     /// The top-level container.
     pub top: &'static str,
@@ -28,7 +28,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// The model of our own.
+    /// Our own model.
     pub fn own() -> Self {
         let degrees: Vec<_> = (1..=4)
             .map(|number| {
@@ -60,7 +60,7 @@ impl Inventory {
         }
     }
 
-    /// The OpenROADM data set of `../shared`, where it is there.
+    /// The OpenROADM data set of `../shared`, if it exists.
     pub fn openroadm() -> Option<Self> {
         let folder = shared_data()?.join("openroadm");
         let template = fs::read_to_string(folder.join("device.json")).ok()?;
@@ -101,7 +101,7 @@ impl Inventory {
         )
     }
 
-    /// The name of the list, as it stands at the top of a document.
+    /// The name of the list, as used at the top of a document.
     pub fn qualified_list(&self) -> String {
         let module = self.top.split(':').next().expect("a module");
         format!("{module}:{}", self.list)
@@ -135,10 +135,10 @@ impl Inventory {
     }
 }
 
-/// Devices by number, as they should be.
+/// The expected devices by number.
 pub type Devices = BTreeMap<u64, Value>;
 
-/// A document as a tree.
+/// Parses a document to a tree.
 pub fn tree(schema: &Schema, document: &str) -> DataTree {
     let mut builder = TreeBuilder::new();
     let options = ParseOptions::default();

@@ -1,5 +1,4 @@
-//! SIGKILL, between commits and in the middle of them: what was acknowledged is there afterwards,
-//! and nothing else.
+//! SIGKILL between and during commits: exactly the acknowledged changes are stored afterwards.
 
 use std::thread;
 use std::time::Duration;
@@ -9,44 +8,44 @@ use rand::{Rng, SeedableRng};
 use serde_json::json;
 
 use crate::inventory::{Devices, Inventory, tree};
-use crate::process::{Bench, Server};
+use crate::process::{Sandbox, Server};
 
 const STORE: &str = "embedded:store";
 
-/// The seed of a run, from `ESPALIER_SEED` where that is set; printed, so that it can be repeated.
+/// The seed of a run, from `ESPALIER_SEED` if set. Printed, so that the run can be repeated.
 fn seeded() -> (u64, StdRng) {
-    let given = std::env::var("ESPALIER_SEED").ok();
-    let seed = given.map_or_else(rand::random, |seed| seed.parse().expect("ESPALIER_SEED"));
+    let configured = std::env::var("ESPALIER_SEED").ok();
+    let seed = configured.map_or_else(rand::random, |seed| seed.parse().expect("ESPALIER_SEED"));
     println!("ESPALIER_SEED={seed}");
     (seed, StdRng::seed_from_u64(seed))
 }
 
-fn export(bench: &Bench) -> String {
-    bench.run(&["export", "--store", STORE]).ok()
+fn export(sandbox: &Sandbox) -> String {
+    sandbox.run(&["export", "--store", STORE]).ok()
 }
 
-/// Whether the store holds these devices, and nothing else.
-fn holds(
+/// Returns whether the store holds exactly these devices.
+fn holds_exactly(
     inventory: &Inventory,
     schema: &espalier_yang::Schema,
     exported: &str,
     devices: &Devices,
 ) -> bool {
-    let wanted = inventory.document(devices.values().cloned()).to_string();
-    tree(schema, exported).is_equivalent(&tree(schema, &wanted), schema)
+    let expected = inventory.document(devices.values().cloned()).to_string();
+    tree(schema, exported).is_equivalent(&tree(schema, &expected), schema)
 }
 
 /// Load, export, GET of one device, PATCH of one leaf, DELETE of 100 devices, SIGKILL.
-fn acceptance(inventory: &Inventory, count: u64) {
-    let bench = Bench::new();
+fn check_kill_after_changes(inventory: &Inventory, count: u64) {
+    let sandbox = Sandbox::new();
     let schema = inventory.schema();
     let mut devices: Devices = (1..=count)
         .map(|number| (number, inventory.device(number)))
         .collect();
     let document = inventory.document(devices.values().cloned()).to_string();
-    bench.write("devices.json", &document);
+    sandbox.write("devices.json", &document);
     let modules = inventory.modules.display().to_string();
-    let loaded = bench
+    let loaded = sandbox
         .run(&[
             "load",
             "devices.json",
@@ -65,19 +64,19 @@ fn acceptance(inventory: &Inventory, count: u64) {
         "{loaded}"
     );
     assert!(
-        holds(inventory, &schema, &export(&bench), &devices),
+        holds_exactly(inventory, &schema, &export(&sandbox), &devices),
         "export is not the input"
     );
 
-    let server = bench.serve(&["--store", STORE]);
+    let server = sandbox.serve(&["--store", STORE]);
     let answer = server.request("GET", &inventory.device_path(7), None);
     assert_eq!(answer.status, 200, "{answer:?}");
     let got: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
     let device = got[inventory.qualified_list()][0].clone();
     let alone = inventory.document([device]).to_string();
-    let wanted = inventory.document([devices[&7].clone()]).to_string();
+    let expected = inventory.document([devices[&7].clone()]).to_string();
     assert!(
-        tree(&schema, &alone).is_equivalent(&tree(&schema, &wanted), &schema),
+        tree(&schema, &alone).is_equivalent(&tree(&schema, &expected), &schema),
         "GET of one device"
     );
 
@@ -89,10 +88,10 @@ fn acceptance(inventory: &Inventory, count: u64) {
     }
     server.kill();
     assert!(
-        holds(inventory, &schema, &export(&bench), &devices),
+        holds_exactly(inventory, &schema, &export(&sandbox), &devices),
         "after SIGKILL"
     );
-    bench.run(&["check", "--store", STORE]).ok();
+    sandbox.run(&["check", "--store", STORE]).ok();
 }
 
 fn change(inventory: &Inventory, server: &Server, devices: &mut Devices, number: u64, value: &str) {
@@ -106,18 +105,18 @@ fn change(inventory: &Inventory, server: &Server, devices: &mut Devices, number:
 
 #[test]
 fn a_thousand_devices_of_our_own_model_survive() {
-    acceptance(&Inventory::own(), 1000);
+    check_kill_after_changes(&Inventory::own(), 1000);
 }
 
 #[test]
 fn a_thousand_openroadm_devices_survive() {
     match Inventory::openroadm() {
-        Some(inventory) => acceptance(&inventory, 1000),
+        Some(inventory) => check_kill_after_changes(&inventory, 1000),
         None => eprintln!("skipped: there is no ../shared/data/openroadm"),
     }
 }
 
-/// One change as a client asks for it.
+/// A change as a request of a client.
 struct Change {
     number: u64,
     method: &'static str,
@@ -126,11 +125,11 @@ struct Change {
     after: Option<serde_json::Value>,
 }
 
-fn choose(inventory: &Inventory, devices: &Devices, random: &mut StdRng) -> Change {
+fn random_change(inventory: &Inventory, devices: &Devices, random: &mut StdRng) -> Change {
     let number = random.random_range(1..=30);
     let path = inventory.device_path(number);
     let Some(device) = devices.get(&number) else {
-        return put(inventory, number, inventory.device(number));
+        return put_change(inventory, number, inventory.device(number));
     };
     match random.random_range(0..3) {
         0 => Change {
@@ -143,7 +142,7 @@ fn choose(inventory: &Inventory, devices: &Devices, random: &mut StdRng) -> Chan
         1 => {
             let mut device = device.clone();
             device[inventory.leaf] = json!(inventory.values[random.random_range(0..2)]);
-            put(inventory, number, device)
+            put_change(inventory, number, device)
         }
         _ => {
             let mut device = device.clone();
@@ -162,7 +161,7 @@ fn choose(inventory: &Inventory, devices: &Devices, random: &mut StdRng) -> Chan
     }
 }
 
-fn put(inventory: &Inventory, number: u64, device: serde_json::Value) -> Change {
+fn put_change(inventory: &Inventory, number: u64, device: serde_json::Value) -> Change {
     Change {
         number,
         method: "PUT",
@@ -172,7 +171,8 @@ fn put(inventory: &Inventory, number: u64, device: serde_json::Value) -> Change 
     }
 }
 
-/// Changes until the server is gone. What was acknowledged, and what was under way.
+/// Sends changes until the server is killed. Returns the devices after the acknowledged changes, and after the
+/// pending one too.
 fn change_until_killed(
     inventory: &Inventory,
     server: &Server,
@@ -180,7 +180,7 @@ fn change_until_killed(
     random: &mut StdRng,
 ) -> (Devices, Devices) {
     loop {
-        let change = choose(inventory, &devices, random);
+        let change = random_change(inventory, &devices, random);
         let mut after = devices.clone();
         match &change.after {
             Some(device) => after.insert(change.number, device.clone()),
@@ -195,24 +195,24 @@ fn change_until_killed(
 }
 
 #[test]
-fn a_kill_in_the_middle_of_commits_leaves_what_was_acknowledged() {
+fn kill_during_commits_keeps_acknowledged_changes() {
     let (seed, mut random) = seeded();
     let inventory = Inventory::own();
     let schema = inventory.schema();
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let modules = inventory.modules.display().to_string();
     let mut devices: Devices = (1..=20)
         .map(|number| (number, inventory.device(number)))
         .collect();
-    bench.write(
+    sandbox.write(
         "devices.json",
         inventory.document(devices.values().cloned()).to_string(),
     );
-    bench
+    sandbox
         .run(&["load", "devices.json", "--store", STORE, "--yang", &modules])
         .ok();
     for round in 0..6 {
-        let server = bench.serve(&["--store", STORE, "--allow-state-writes"]);
+        let server = sandbox.serve(&["--store", STORE, "--allow-state-writes"]);
         let id = server.process_id().to_string();
         let pause = Duration::from_millis(random.random_range(20..300));
         let killer = thread::spawn(move || {
@@ -226,13 +226,13 @@ fn a_kill_in_the_middle_of_commits_leaves_what_was_acknowledged() {
             change_until_killed(&inventory, &server, devices, &mut random);
         killer.join().expect("the killer");
         drop(server);
-        let exported = export(&bench);
-        bench.run(&["check", "--store", STORE]).ok();
-        devices = if holds(&inventory, &schema, &exported, &acknowledged) {
+        let exported = export(&sandbox);
+        sandbox.run(&["check", "--store", STORE]).ok();
+        devices = if holds_exactly(&inventory, &schema, &exported, &acknowledged) {
             acknowledged
         } else {
             assert!(
-                holds(&inventory, &schema, &exported, &under_way),
+                holds_exactly(&inventory, &schema, &exported, &under_way),
                 "seed {seed}, round {round}: neither what was acknowledged nor that and the change under way"
             );
             under_way
@@ -241,18 +241,18 @@ fn a_kill_in_the_middle_of_commits_leaves_what_was_acknowledged() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_a_load_leaves_all_of_it_or_nothing() {
+fn kill_during_a_load_leaves_all_or_nothing() {
     let (seed, mut random) = seeded();
     let inventory = Inventory::own();
     let schema = inventory.schema();
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let modules = inventory.modules.display().to_string();
     let number = |number| (number, inventory.device(number));
     let before: Devices = (1..=20).map(number).collect();
     let after: Devices = (1..=4000).map(number).collect();
     for (file, devices) in [("before.json", &before), ("after.json", &after)] {
         let document = inventory.document(devices.values().cloned());
-        bench.write(file, document.to_string());
+        sandbox.write(file, document.to_string());
     }
     let load = |file| {
         [
@@ -266,17 +266,20 @@ fn a_kill_in_the_middle_of_a_load_leaves_all_of_it_or_nothing() {
         ]
     };
     for round in 0..4 {
-        bench.run(&load("before.json")).ok();
-        let mut child = bench.command(&load("after.json")).spawn().expect("a load");
+        sandbox.run(&load("before.json")).ok();
+        let mut child = sandbox
+            .command(&load("after.json"))
+            .spawn()
+            .expect("a load");
         thread::sleep(Duration::from_millis(random.random_range(1..200)));
         child
             .kill()
             .expect("a living process, or one that is not waited for");
         let is_done = child.wait().expect("an end").success();
-        let exported = export(&bench);
-        bench.run(&["check", "--store", STORE]).ok();
-        let is_all = holds(&inventory, &schema, &exported, &after);
-        let is_nothing = holds(&inventory, &schema, &exported, &before);
+        let exported = export(&sandbox);
+        sandbox.run(&["check", "--store", STORE]).ok();
+        let is_all = holds_exactly(&inventory, &schema, &exported, &after);
+        let is_nothing = holds_exactly(&inventory, &schema, &exported, &before);
         assert!(
             is_all || (is_nothing && !is_done),
             "seed {seed}, round {round}"

@@ -1,5 +1,6 @@
-//! The binary, run as its users run it.
+//! Tests of the binary, run as users run it.
 
+mod access_control;
 mod access_lists;
 #[cfg(feature = "bench")]
 mod bench;
@@ -8,25 +9,24 @@ mod collections;
 mod commands;
 mod configuration;
 mod datastores;
-mod disks;
-mod documents;
-mod engines;
+mod disk_faults;
 mod errors;
 mod example;
-mod files;
-mod guards;
+mod file_engine;
 mod guide;
 mod help;
 mod history;
+mod interfaces_data;
 mod inventory;
 mod kill;
 mod overwriting;
 mod private_files;
 mod process;
-mod readable;
 mod secrets;
 mod server_certificates;
+mod server_engines;
 mod serving;
+mod sql_tables;
 mod stats;
 mod terminal_text;
 mod transfer;

@@ -1,12 +1,12 @@
-//! Files with data are for their owner alone, whatever the umask.
+//! Files with data are accessible to their owner only, regardless of the umask.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::guide::shell;
-use crate::process::Bench;
+use crate::process::Sandbox;
 
-/// Makes every kind of file that holds data, on every engine with files, and lists those that others can reach.
+/// Creates every kind of file that holds data, on every engine with files, and lists those accessible to others.
 const SCRIPT: &str = r#"
 export ESPALIER_LOG=warn
 umask UMASK
@@ -44,19 +44,19 @@ test "$(find e f s x -type f | wc -l)" -gt 25
 #[test]
 fn files_of_a_store_backups_and_exports_are_private() {
     for umask in ["000", "022"] {
-        let bench = Bench::new();
-        bench
+        let sandbox = Sandbox::new();
+        sandbox
             .run(&["example", "network", "-o", "network", "--devices", "20"])
             .ok();
-        let exposed = shell(&bench, &SCRIPT.replace("UMASK", umask));
+        let exposed = shell(&sandbox, &SCRIPT.replace("UMASK", umask));
         assert_eq!(exposed, "", "umask {umask}");
     }
 }
 
 #[test]
 fn check_reports_files_that_others_can_read() {
-    let bench = Bench::new();
-    bench
+    let sandbox = Sandbox::new();
+    sandbox
         .run(&["example", "network", "-o", "network", "--devices", "20"])
         .ok();
     for (store, file) in [
@@ -64,7 +64,7 @@ fn check_reports_files_that_others_can_read() {
         ("file:f", "f/datastores/default/default/running.json"),
         ("sqlite:s.db", "s.db"),
     ] {
-        bench
+        sandbox
             .run(&[
                 "load",
                 "network/network.json",
@@ -74,14 +74,18 @@ fn check_reports_files_that_others_can_read() {
                 store,
             ])
             .ok();
-        let clean = bench.run(&["check", store, "--json"]).json();
+        let clean = sandbox.run(&["check", store, "--json"]).json();
         assert_eq!(clean["warnings"], serde_json::json!([]), "{store}");
         let looser = fs::Permissions::from_mode(0o644);
-        fs::set_permissions(bench.path(file), looser).expect("permissions");
-        let told = bench.run(&["check", store]).ok();
+        fs::set_permissions(sandbox.path(file), looser).expect("permissions");
+        let output = sandbox.run(&["check", store]).ok();
         let advice = format!("{file} can be read by others (mode 0644): chmod 0600 '{file}'");
-        assert!(told.contains(&advice), "{told}");
-        let told = bench.run(&["check", store, "--json"]).json();
-        assert_eq!(told["warnings"].as_array().map(Vec::len), Some(1), "{told}");
+        assert!(output.contains(&advice), "{output}");
+        let output = sandbox.run(&["check", store, "--json"]).json();
+        assert_eq!(
+            output["warnings"].as_array().map(Vec::len),
+            Some(1),
+            "{output}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Running the binary.
+//! Runs the binary in a folder of its own.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,12 +8,12 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder to run the binary in, without settings from outside.
-pub struct Bench {
+/// A folder to run the binary in, isolated from settings of the environment.
+pub struct Sandbox {
     folder: TempDir,
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub status: i32,
@@ -40,7 +40,7 @@ impl Outcome {
     }
 }
 
-impl Bench {
+impl Sandbox {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         Self { folder }
@@ -90,7 +90,7 @@ impl Bench {
         let mut stdin = child.stdin.take().expect("standard input");
         let input = input.to_vec();
         let writer = std::thread::spawn(move || {
-            // A command that fails early does not read it all.
+            // A command that fails early does not read all input.
             let _ = stdin.write_all(&input);
         });
         let output = child.wait_with_output().expect("an end");
@@ -107,7 +107,7 @@ impl Bench {
         self.serve_in(arguments, &[])
     }
 
-    /// The same, with variables in the environment.
+    /// Serves as [`Sandbox::serve`], with variables in the environment.
     pub fn serve_in(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Server {
         let fixed = [
             "serve",
@@ -127,8 +127,9 @@ impl Bench {
         let mut stdout = BufReader::new(child.stdout.take().expect("standard output"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line");
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("told {line:?}"));
-        let url = told["url"]
+        let listening: Value =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("told {line:?}"));
+        let url = listening["url"]
             .as_str()
             .unwrap_or_else(|| panic!("told {line}"))
             .to_owned();
@@ -140,14 +141,14 @@ impl Bench {
     }
 }
 
-/// A server of its own process; it is killed when this is dropped.
+/// A server process, which is killed on drop.
 pub struct Server {
     child: Child,
     _stdout: BufReader<ChildStdout>,
     pub url: String,
 }
 
-/// What a server answered.
+/// A response of a server.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -165,7 +166,7 @@ impl Server {
         self.child.id()
     }
 
-    /// SIGTERM, and how the process ended.
+    /// Sends SIGTERM and returns the exit status.
     pub fn terminate(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         let sent = Command::new("kill")
@@ -176,7 +177,7 @@ impl Server {
         self.child.wait().expect("an end").code()
     }
 
-    /// A request with an absolute path; an error where the connection broke.
+    /// Sends a request with an absolute path; returns an error if the connection breaks.
     pub fn try_request(
         &self,
         method: &str,
@@ -186,7 +187,7 @@ impl Server {
         self.try_request_of("application/yang-data+json", method, path, body)
     }
 
-    /// A request whose body is plain JSON.
+    /// Sends a request with the media type of plain JSON.
     pub fn request_json(&self, method: &str, path: &str, body: &str) -> Answer {
         self.try_request_of("application/json", method, path, Some(body))
             .expect("an answer")
@@ -238,7 +239,7 @@ impl Drop for Server {
     }
 }
 
-/// The folder with data that is shared between projects, where it is there.
+/// The folder with data shared between projects, if it exists.
 pub fn shared_data() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     folder.is_dir().then_some(folder)

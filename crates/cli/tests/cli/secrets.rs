@@ -1,26 +1,26 @@
-//! A password in a URL comes out nowhere: whatever the command, the engine, the mistake and the form of the output.
+//! A password in a URL is never printed, for any command, engine, error and output format.
 
-use crate::documents::store;
-use crate::process::{Bench, Outcome};
+use crate::interfaces_data::store;
+use crate::process::{Outcome, Sandbox};
 
-/// The password. Nothing else that is printed has it.
-const CANARY: &str = "hunter2";
+/// The password. No other output contains this text.
+const PASSWORD: &str = "hunter2";
 
-/// A port that nothing listens on.
-const NOBODY: &str = "127.0.0.1:1";
+/// An address that no process listens on.
+const UNUSED_ADDRESS: &str = "127.0.0.1:1";
 
 fn assert_hidden(outcome: &Outcome, what: &str) {
-    let told = format!("{}{}", outcome.stdout, outcome.stderr);
-    assert!(!told.contains(CANARY), "{what}: {told}");
+    let output = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert!(!output.contains(PASSWORD), "{what}: {output}");
     assert!(
-        !told.is_empty() && outcome.status != 0,
+        !output.is_empty() && outcome.status != 0,
         "{what}: {outcome:?}"
     );
 }
 
-/// What may stand before the host, right and wrong.
-fn users() -> Vec<String> {
-    let odd = [
+/// User parts of URLs, valid and invalid.
+fn user_infos() -> Vec<String> {
+    let user_infos = [
         "me:*",
         ":*",
         "me:a/*",
@@ -41,12 +41,15 @@ fn users() -> Vec<String> {
         "me:ä*",
         "*:me:*",
     ];
-    odd.iter().map(|text| text.replace('*', CANARY)).collect()
+    user_infos
+        .iter()
+        .map(|text| text.replace('*', PASSWORD))
+        .collect()
 }
 
 #[test]
-fn a_url_with_any_scheme_and_any_password_is_told_without_it() {
-    let bench = Bench::new();
+fn urls_of_every_scheme_are_reported_without_password() {
+    let sandbox = Sandbox::new();
     let engines = [
         ("postgres", "connect_timeout=1"),
         ("postgresql", "connect_timeout=1"),
@@ -59,22 +62,22 @@ fn a_url_with_any_scheme_and_any_password_is_told_without_it() {
         ("sqlite", "x=1"),
         ("embeded", "x=1"),
     ];
-    for (at, user) in users().iter().enumerate() {
-        // Each pair would take long: every user is tried with a third of the engines.
-        let some = engines
+    for (index, user) in user_infos().iter().enumerate() {
+        // All pairs would take long: every user part is tried with a third of the engines.
+        let subset = engines
             .iter()
             .enumerate()
-            .filter(|(number, _)| number % 3 == at % 3);
-        for (_, (scheme, option)) in some {
-            let url = format!("{scheme}://{user}@{NOBODY}/x?{option}");
-            assert_hidden(&bench.run(&["check", &url]), &url);
+            .filter(|(number, _)| number % 3 == index % 3);
+        for (_, (scheme, option)) in subset {
+            let url = format!("{scheme}://{user}@{UNUSED_ADDRESS}/x?{option}");
+            assert_hidden(&sandbox.run(&["check", &url]), &url);
         }
     }
 }
 
 #[test]
-fn mistyped_urls_are_told_without_their_password() {
-    let bench = Bench::new();
+fn mistyped_urls_are_reported_without_password() {
+    let sandbox = Sandbox::new();
     for url in [
         "postgre://me:hunter2@h/x",
         "postgres:/me:hunter2@h/x",
@@ -93,15 +96,15 @@ fn mistyped_urls_are_told_without_their_password() {
             &["get", "/", "--store"][..],
             &["check"],
             &["get", "/", "--json", "--store"],
-            // An argument that nobody expects is repeated by the parser of the command line.
+            // The parser repeats an unexpected argument in its error.
             &["get", "/", "too-many"],
             &["stats", "keys", "--stor"],
         ] {
             let arguments = [command, &[url]].concat();
-            assert_hidden(&bench.run(&arguments), &arguments.join(" "));
+            assert_hidden(&sandbox.run(&arguments), &arguments.join(" "));
         }
         let joined = format!("--limit={url}");
-        assert_hidden(&bench.run(&["history", &joined]), url);
+        assert_hidden(&sandbox.run(&["history", &joined]), url);
     }
 }
 
@@ -131,12 +134,14 @@ const COMMANDS: &[&[&str]] = &[
     &["schema"],
 ];
 
-/// Every command that takes a URL, with one that leads nowhere.
+/// Every command with a URL argument, with an unreachable URL.
 #[test]
-fn no_command_tells_a_password() {
-    let (bench, access) = store();
-    bench.write("broken.backup", "this is none");
-    bench.run(&["backup", "embedded:store", "all.backup"]).ok();
+fn no_command_prints_a_password() {
+    let (sandbox, access) = store();
+    sandbox.write("broken.backup", "this is none");
+    sandbox
+        .run(&["backup", "embedded:store", "all.backup"])
+        .ok();
     let url = "redis://me:hunter2@127.0.0.1:1/0?timeout_ms=50";
     let server = "http://me:hunter2@127.0.0.1:1";
     let run = |arguments: Vec<&str>| {
@@ -147,7 +152,7 @@ fn no_command_tells_a_password() {
             &["--log", "trace", "--log-format", "json"],
         ] {
             let arguments = [&arguments[..], more].concat();
-            assert_hidden(&bench.run(&arguments), &arguments.join(" "));
+            assert_hidden(&sandbox.run(&arguments), &arguments.join(" "));
         }
     };
     for command in COMMANDS {
@@ -186,32 +191,32 @@ fn no_command_tells_a_password() {
             "--json",
             "-",
         ];
-        assert_hidden(&bench.run(&arguments), engines);
+        assert_hidden(&sandbox.run(&arguments), engines);
     }
 }
 
 #[test]
-fn settings_and_files_tell_no_password() {
-    let bench = Bench::new();
+fn errors_in_settings_and_files_have_no_password() {
+    let sandbox = Sandbox::new();
     let url = "postgre://me:hunter2@h/x";
     let environment = [("ESPALIER_STORE", url)];
     assert_hidden(
-        &bench.run_with(&["get", "/"], b"", &environment),
+        &sandbox.run_with(&["get", "/"], b"", &environment),
         "the environment",
     );
-    bench.write("espalier.toml", format!("store = \"{url}\"\n"));
-    assert_hidden(&bench.run(&["get", "/"]), "the configuration");
-    bench.write("espalier.toml", format!("stoer = \"{url}\"\n"));
-    assert_hidden(&bench.run(&["get", "/"]), "a mistyped configuration");
-    bench.write("espalier.toml", format!("store = \"{url}\n"));
-    assert_hidden(&bench.run(&["get", "/"]), "an unfinished configuration");
+    sandbox.write("espalier.toml", format!("store = \"{url}\"\n"));
+    assert_hidden(&sandbox.run(&["get", "/"]), "the configuration");
+    sandbox.write("espalier.toml", format!("stoer = \"{url}\"\n"));
+    assert_hidden(&sandbox.run(&["get", "/"]), "a mistyped configuration");
+    sandbox.write("espalier.toml", format!("store = \"{url}\n"));
+    assert_hidden(&sandbox.run(&["get", "/"]), "an unfinished configuration");
 }
 
-/// A report of the bench names the command that made it.
+/// A report of the bench command contains its command line.
 #[test]
 fn a_report_has_no_password() {
-    let bench = Bench::new();
-    bench.write("rows.jsonl", "");
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.jsonl", "");
     let report = [
         "bench",
         "--from",
@@ -222,36 +227,36 @@ fn a_report_has_no_password() {
         "r.md",
     ];
     let url = ["--drivers", "memory,redis://me:hunter2@127.0.0.1:1/0"];
-    bench.run(&[&report[..], &url].concat()).ok();
+    sandbox.run(&[&report[..], &url].concat()).ok();
     for file in ["r.html", "r.md"] {
-        let text = std::fs::read_to_string(bench.path(file)).expect("a report");
-        assert!(!text.contains(CANARY), "{file}");
+        let text = std::fs::read_to_string(sandbox.path(file)).expect("a report");
+        assert!(!text.contains(PASSWORD), "{file}");
     }
 }
 
 #[test]
 fn a_password_may_be_in_a_file() {
-    let bench = Bench::new();
-    bench.write("password", format!("{CANARY}\nnot this\n"));
-    bench.write("empty", "\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("password", format!("{PASSWORD}\nnot this\n"));
+    sandbox.write("empty", "\n");
     for scheme in ["postgres", "redis", "mongodb", "etcd"] {
         let option = match scheme {
             "postgres" => "connect_timeout=1",
             _ => "timeout_ms=50",
         };
         let run = |file: &str| {
-            let url = format!("{scheme}://me@{NOBODY}/0?password_file={file}&{option}");
-            let outcome = bench.run(&["check", &url]);
+            let url = format!("{scheme}://me@{UNUSED_ADDRESS}/0?password_file={file}&{option}");
+            let outcome = sandbox.run(&["check", &url]);
             assert_hidden(&outcome, &url);
             outcome.stderr
         };
-        let told = run("password");
-        assert!(!told.contains("password_file"), "{told}");
+        let output = run("password");
+        assert!(!output.contains("password_file"), "{output}");
         for (file, problem) in [("missing", "cannot read"), ("empty", "first line")] {
-            let told = run(file);
+            let output = run(file);
             assert!(
-                told.contains("password_file") && told.contains(problem),
-                "{told}"
+                output.contains("password_file") && output.contains(problem),
+                "{output}"
             );
         }
     }

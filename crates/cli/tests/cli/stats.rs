@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::process::Bench;
+use crate::process::Sandbox;
 
 const ENGINES: [&str; 3] = ["embedded:counts", "file:files", "sqlite:counts.sqlite"];
 
 /// Noon of a day on which clocks in Bratislava were put forward.
 const NOON: &str = "2025-03-30T12:00:30+02:00";
 
-struct Store {
-    bench: Bench,
+struct StatsStore {
+    sandbox: Sandbox,
     url: &'static str,
 }
 
-impl Store {
+impl StatsStore {
     fn new(url: &'static str) -> Self {
         let store = Self {
-            bench: Bench::new(),
+            sandbox: Sandbox::new(),
             url,
         };
         store.ok(&["configure", "--time-zone", "Europe/Bratislava"]);
@@ -32,35 +32,37 @@ impl Store {
     }
 
     fn ok(&self, arguments: &[&str]) -> String {
-        self.bench.run(&self.arguments(arguments)).ok()
+        self.sandbox.run(&self.arguments(arguments)).ok()
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        self.bench
+        self.sandbox
             .run(&self.arguments(&[arguments, &["--json"]].concat()))
             .json()
     }
 
     fn failed(&self, arguments: &[&str], status: i32) -> String {
-        self.bench.run(&self.arguments(arguments)).failed(status)
+        self.sandbox.run(&self.arguments(arguments)).failed(status)
     }
 
     fn track(&self, metric: &str, values: &[&str]) {
         self.ok(&[&["track", metric, "--at", NOON], values].concat());
     }
 
-    /// What is printed for the hour of noon.
+    /// The output of a command for the hour of noon.
     fn hour(&self, command: &[&str]) -> Value {
         self.json(&[command, &["-g", "1h", "--from", NOON, "--to", NOON]].concat())
     }
 }
 
-fn on_every_engine(check: impl Fn(&Store)) {
-    ENGINES.into_iter().for_each(|url| check(&Store::new(url)));
+fn on_every_engine(check: impl Fn(&StatsStore)) {
+    ENGINES
+        .into_iter()
+        .for_each(|url| check(&StatsStore::new(url)));
 }
 
 #[test]
-fn what_is_tracked_and_asserted_is_read() {
+fn tracked_and_asserted_values_are_read() {
     on_every_engine(|store| {
         store.track("order", &["count=1", "amount=19.90", "by.day\\.name=1"]);
         store.track("order", &[r#"{"count":1,"amount":0.10}"#]);
@@ -133,15 +135,15 @@ fn histograms_and_quantiles() {
         let most = found["quantiles"]["1"].as_f64().unwrap();
         assert!((most - 250.0).abs() < 5.0, "{found}");
         store.failed(&["assort", "latency", "ms=1"], 2);
-        let said = store.failed(&["observe", "latency", "ms=1", "ms=2"], 2);
-        assert!(said.contains("ms is given twice"), "{said}");
+        let output = store.failed(&["observe", "latency", "ms=1", "ms=2"], 2);
+        assert!(output.contains("ms is given twice"), "{output}");
         let twice = ["track", "n", "a=1", "--label", "x=1", "--label", "x=2"];
         store.failed(&twice, 2);
         store.failed(&["assort", "latency", "ms=1", "--linear", "0,100"], 2);
     });
 }
 
-fn track_hosts(store: &Store) {
+fn track_hosts(store: &StatsStore) {
     for (host, count) in [("a", "count=6"), ("b", "count=2")] {
         store.ok(&[
             "track",
@@ -197,7 +199,7 @@ fn series_are_summed_and_computed_with() {
 }
 
 #[test]
-fn totals_the_largest_groups_and_plots() {
+fn totals_largest_groups_and_plots() {
     on_every_engine(|store| {
         track_hosts(store);
         let category = store.hour(&["series", "http", "--category"]);
@@ -230,8 +232,8 @@ fn totals_the_largest_groups_and_plots() {
 fn the_largest_groups_of_no_metric_are_an_error() {
     on_every_engine(|store| {
         let top = ["--group-by", "host", "--path", "count", "--top", "2"];
-        let said = store.failed(&[&["series", "nope"], &top[..]].concat(), 1);
-        assert!(said.contains("there is no metric nope"), "{said}");
+        let output = store.failed(&[&["series", "nope"], &top[..]].concat(), 1);
+        assert!(output.contains("there is no metric nope"), "{output}");
         // A range from now to now has a bucket.
         store.ok(&["values", "nope", "-g", "1m", "--from", "now"]);
     });
@@ -263,10 +265,10 @@ fn statuses_keys_and_deletion() {
 }
 
 #[test]
-fn lines_of_other_programs_are_imported() {
+fn statsd_prometheus_and_json_lines_are_imported() {
     on_every_engine(|store| {
         store
-            .bench
+            .sandbox
             .write("lines.txt", "hits:3|c|#host:a\nnonsense\n");
         let done = store.json(&["import", "--format", "statsd", "lines.txt", "--at", NOON]);
         assert_eq!(
@@ -277,10 +279,10 @@ fn lines_of_other_programs_are_imported() {
         assert_eq!(hits["values"], json!([{"count": 3}]));
         let metrics = b"# TYPE up gauge\nup{job=\"x\"} 1\n";
         let arguments = store.arguments(&["import", "--format", "prometheus", "-"]);
-        store.bench.run_with(&arguments, metrics, &[]).ok();
+        store.sandbox.run_with(&arguments, metrics, &[]).ok();
         assert_eq!(store.ok(&["keys", "up"]), "up{job=\"x\"}\n");
         let line = format!(r#"{{"metric":"orders","at":"{NOON}","values":{{"count":4}}}}"#);
-        store.bench.write("writes.jsonl", &line);
+        store.sandbox.write("writes.jsonl", &line);
         store.ok(&["import", "--format", "jsonl", "writes.jsonl"]);
         let orders = store.hour(&["values", "orders"]);
         assert_eq!(orders["values"], json!([{"count": 4}]));
@@ -288,9 +290,9 @@ fn lines_of_other_programs_are_imported() {
 }
 
 #[test]
-fn a_named_import_is_done_once() {
+fn import_with_request_id_is_done_once() {
     on_every_engine(|store| {
-        store.bench.write("lines.txt", "n:3|c\nnonsense\nn:4|c\n");
+        store.sandbox.write("lines.txt", "n:3|c\nnonsense\nn:4|c\n");
         let import = ["import", "--format", "statsd", "lines.txt", "--at", NOON];
         let import = [&import[..], &["--request-id", "i1"]].concat();
         let done = store.json(&import);
@@ -308,15 +310,15 @@ fn a_named_import_is_done_once() {
         let counted = store.hour(&["values", "n"])["values"].clone();
         assert_eq!(counted, json!([{"count": 7}]));
 
-        store.bench.write("lines.txt", "n:3|c\nnonsense\nn:5|c\n");
+        store.sandbox.write("lines.txt", "n:3|c\nnonsense\nn:5|c\n");
         let text = store.failed(&import, 1);
         assert!(text.contains("use a different name for this one"), "{text}");
     });
 }
 
-/// Several commits, cut off by SIGKILL wherever that falls, also within a commit.
+/// Several commits, interrupted by SIGKILL at any point, also within a commit.
 #[test]
-fn a_named_import_that_is_killed_and_repeated_is_exact() {
+fn killed_and_repeated_import_with_request_id_is_exact() {
     on_every_engine(|store| {
         let lines = 250_000;
         let refused = format!("large:{}|c\n", "9".repeat(38));
@@ -329,12 +331,12 @@ fn a_named_import_that_is_killed_and_repeated_is_exact() {
                 }
             })
             .collect();
-        store.bench.write("lines.txt", text);
+        store.sandbox.write("lines.txt", text);
         let import = ["import", "--format", "statsd", "lines.txt", "--at", NOON];
         let import = [&import[..], &["--request-id", "killed"]].concat();
         for milliseconds in [50, 150, 300, 450, 600, 900] {
             let arguments = store.arguments(&import);
-            let mut child = store.bench.command(&arguments);
+            let mut child = store.sandbox.command(&arguments);
             let child = child.stdout(Stdio::null()).stderr(Stdio::null());
             let mut child = child.spawn().expect("the binary");
             std::thread::sleep(Duration::from_millis(milliseconds));
@@ -348,7 +350,7 @@ fn a_named_import_that_is_killed_and_repeated_is_exact() {
 }
 
 #[test]
-fn a_named_request_is_done_once() {
+fn request_with_id_is_done_once() {
     on_every_engine(|store| {
         let track = ["track", "n", "a=1", "--at", NOON, "--request-id", "r1"];
         assert_eq!(store.json(&track), json!({"outcome": "done"}));
@@ -358,7 +360,7 @@ fn a_named_request_is_done_once() {
 }
 
 #[test]
-fn settings_are_kept_and_mistakes_are_told() {
+fn settings_are_stored_and_mistakes_are_reported() {
     on_every_engine(|store| {
         let kept = store.json(&[
             "configure",
@@ -391,12 +393,12 @@ fn settings_are_kept_and_mistakes_are_told() {
         }
         store.failed(&["track", "n", "a=1", "--at", "-009000-01-01T00:00Z"], 2);
     });
-    let bench = Bench::new();
-    let missing = bench
+    let sandbox = Sandbox::new();
+    let missing = sandbox
         .run(&["stats", "track", "n", "a=1", "--store", "embedded:nowhere"])
         .failed(2);
     assert!(missing.contains("stats configure"), "{missing}");
-    let nothing = bench.run(&["stats", "keys", "--json"]);
+    let nothing = sandbox.run(&["stats", "keys", "--json"]);
     assert_eq!(nothing.status, 2);
     let error: Value = serde_json::from_str(&nothing.stdout).expect("JSON");
     assert!(

@@ -1,31 +1,31 @@
-//! Control characters in data do not reach a terminal, and newlines in data make no lines.
+//! Control characters in data are not printed to a terminal, and newlines in data do not start new lines.
 
-use crate::documents::{MODULES, store};
-use crate::process::{Bench, Outcome};
+use crate::interfaces_data::{MODULES, store};
+use crate::process::{Outcome, Sandbox};
 
-/// A line that would be forged, and what terminals act on: C0, DEL, C1, a change of direction.
+/// A forged line, and characters that terminals interpret: C0, DEL, C1, a change of direction.
 const HOSTILE: &str = "a\nforged line\u{1b}[2J\u{7}\u{7f}\u{9b}31m\u{202e}b";
 
-/// The same without what a string of YANG cannot have.
+/// The same without characters that a YANG string cannot have.
 const HOSTILE_VALUE: &str = "a\nforged line\u{7f}\u{9b}31m\u{202e}b";
 
 fn assert_harmless(outcome: &Outcome, what: &str) {
-    let told = format!("{}{}", outcome.stdout, outcome.stderr);
+    let output = format!("{}{}", outcome.stdout, outcome.stderr);
     let is_harmful =
         |letter: char| letter.is_control() && !"\n\t".contains(letter) || letter == '\u{202e}';
-    assert!(!told.contains(is_harmful), "{what}: {told:?}");
-    let forged = told.lines().any(|line| line.starts_with("forged"));
-    assert!(!forged, "{what}: {told}");
+    assert!(!output.contains(is_harmful), "{what}: {output:?}");
+    let forged = output.lines().any(|line| line.starts_with("forged"));
+    assert!(!forged, "{what}: {output}");
     assert!(
-        told.contains("forged line"),
-        "{what} does not print it: {told}"
+        output.contains("forged line"),
+        "{what} does not print it: {output}"
     );
 }
 
 #[test]
-fn what_others_wrote_is_printed_without_control_characters() {
-    let (bench, access) = store();
-    let on = |command: &[&str]| bench.run(&[command, &access[..2]].concat());
+fn data_are_printed_without_control_characters() {
+    let (sandbox, access) = store();
+    let on = |command: &[&str]| sandbox.run(&[command, &access[..2]].concat());
     let description = "/ietf-interfaces:interfaces/interface=eth0/description";
     on(&[
         "set",
@@ -74,7 +74,7 @@ fn what_others_wrote_is_printed_without_control_characters() {
         assert_eq!(outcome.status, 0, "{command:?}: {outcome:?}");
         assert_harmless(&outcome, &command.join(" "));
     }
-    let server = bench.serve(&access[..2]);
+    let server = sandbox.serve(&access[..2]);
     for command in [
         &["history"][..],
         &["get", "/"],
@@ -82,13 +82,13 @@ fn what_others_wrote_is_printed_without_control_characters() {
         &["diff", "1", "3"],
     ] {
         let arguments = [command, &["--server", &server.url]].concat();
-        assert_harmless(&bench.run(&arguments), &arguments.join(" "));
+        assert_harmless(&sandbox.run(&arguments), &arguments.join(" "));
     }
 }
 
 #[test]
 fn errors_are_printed_without_control_characters() {
-    let (bench, access) = store();
+    let (sandbox, access) = store();
     let hostile_path = format!("/ietf-interfaces:interfaces/{HOSTILE}");
     let in_key = format!("/ietf-interfaces:interfaces/interface[name=\"{HOSTILE_VALUE}\"]");
     let number = format!("--limit={HOSTILE}");
@@ -110,7 +110,7 @@ fn errors_are_printed_without_control_characters() {
         &["documents", "ls", HOSTILE],
         &["get", "/", "--log", HOSTILE],
     ] {
-        let outcome = bench.run(&[command, &access[..2]].concat());
+        let outcome = sandbox.run(&[command, &access[..2]].concat());
         assert_ne!(outcome.status, 0, "{command:?}");
         assert_harmless(&outcome, &format!("{command:?}"));
     }
@@ -118,34 +118,34 @@ fn errors_are_printed_without_control_characters() {
         "{{\"ietf-interfaces:interfaces\":{{{:?}:1}}}}",
         "forged line \u{9b}\u{202e}"
     );
-    bench.write(
+    sandbox.write(
         "bad.json",
         text.replace("\\u{9b}", "\u{9b}")
             .replace("\\u{202e}", "\u{202e}"),
     );
-    let outcome = bench.run(&[&["load", "bad.json"], &access[..2]].concat());
+    let outcome = sandbox.run(&[&["load", "bad.json"], &access[..2]].concat());
     assert_harmless(&outcome, "an unknown member");
 }
 
-/// In JSON an escape is the same character: what programs read is what is stored.
+/// A JSON escape is the same character, so programs read the stored data.
 #[test]
-fn what_programs_read_is_what_is_stored() {
-    let bench = Bench::new();
+fn json_output_equals_the_stored_data() {
+    let sandbox = Sandbox::new();
     let store = ["--store", "embedded:store"];
     let path = "/ietf-interfaces:interfaces/interface=eth0/description";
-    bench.write("e.json", r#"{"ietf-interfaces:interfaces":{"interface":[{"name":"eth0","type":"iana-if-type:other"}]}}"#);
-    bench
+    sandbox.write("e.json", r#"{"ietf-interfaces:interfaces":{"interface":[{"name":"eth0","type":"iana-if-type:other"}]}}"#);
+    sandbox
         .run(&[&["load", "e.json"], &store[..], &MODULES].concat())
         .ok();
-    bench
+    sandbox
         .run(&[&["set", path, HOSTILE_VALUE], &store[..]].concat())
         .ok();
-    let read = bench.run(&[&["get", path], &store[..]].concat()).json();
+    let read = sandbox.run(&[&["get", path], &store[..]].concat()).json();
     assert_eq!(read["ietf-interfaces:description"], HOSTILE_VALUE);
-    // A file is what others read: nothing is escaped that need not be.
-    bench
+    // A file is read by programs: only necessary escapes are used.
+    sandbox
         .run(&[&["export", "-o", "all.json"], &store[..]].concat())
         .ok();
-    let text = std::fs::read_to_string(bench.path("all.json")).expect("a file");
+    let text = std::fs::read_to_string(sandbox.path("all.json")).expect("a file");
     assert!(text.contains('\u{202e}'), "{text}");
 }

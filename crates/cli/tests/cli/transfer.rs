@@ -1,4 +1,4 @@
-//! `copy`, `backup`, `restore`, and what `info` and `check` say of their targets.
+//! `copy`, `backup` and `restore`, with `info` and `check` of their targets.
 
 use std::fs;
 use std::process::Stdio;
@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::engines::servers_under;
 use crate::inventory::Inventory;
-use crate::process::Bench;
+use crate::process::Sandbox;
+use crate::server_engines::servers_under;
 
-/// Of LMDB's pages, which are those of the machine.
+/// The page size of LMDB, which is that of the machine.
 const PAGE_BYTES: usize = 4096;
 
 /// A folder with the example and a store `embedded:data` that holds it.
-fn store(devices: &str) -> Bench {
-    let bench = Bench::new();
+fn store(devices: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
     let example = ["example", "network", "-o", "network", "--devices", devices];
-    bench.run(&example).ok();
+    sandbox.run(&example).ok();
     let load = [
         "load",
         "network/network.json",
@@ -26,36 +26,38 @@ fn store(devices: &str) -> Bench {
         "--store",
         "embedded:data",
     ];
-    bench.run(&load).ok();
-    bench
+    sandbox.run(&load).ok();
+    sandbox
 }
 
-fn exported(bench: &Bench, url: &str) -> String {
-    let exported = bench.run(&["export", "--store", url]).ok();
+fn exported(sandbox: &Sandbox, url: &str) -> String {
+    let exported = sandbox.run(&["export", "--store", url]).ok();
     assert!(exported.len() > 1000, "{exported}");
     exported
 }
 
-/// A store that goes from engine to engine ends as it began.
+/// A store that is copied from engine to engine is unchanged at the end.
 #[track_caller]
-fn check_circle(bench: &Bench, urls: &[String]) {
-    let before = exported(bench, "embedded:data");
+fn check_round_trip(sandbox: &Sandbox, urls: &[String]) {
+    let before = exported(sandbox, "embedded:data");
     let mut from = "embedded:data";
     for url in urls {
-        let copied = bench.run(&["copy", from, url, "--json"]).json();
+        let copied = sandbox.run(&["copy", from, url, "--json"]).json();
         assert_eq!(copied["resumed"], false, "{copied}");
-        let checked = bench.run(&["check", url, "--json"]).json();
+        let checked = sandbox.run(&["check", url, "--json"]).json();
         assert_eq!(checked["findings"], serde_json::json!([]), "{url}");
         from = url;
     }
-    bench.run(&["copy", from, "embedded:data", "--force"]).ok();
+    sandbox
+        .run(&["copy", from, "embedded:data", "--force"])
+        .ok();
     assert!(
-        exported(bench, "embedded:data") == before,
+        exported(sandbox, "embedded:data") == before,
         "it changed on its way"
     );
 }
 
-/// One URL for each engine that this build and this run have.
+/// A URL for each engine that is available in this build and run.
 fn engines() -> Vec<String> {
     let mut urls = vec![
         "sqlite:there.db".to_owned(),
@@ -67,36 +69,36 @@ fn engines() -> Vec<String> {
     urls
 }
 
-/// The servers, with nothing in memory and with everything.
+/// The engines with a server, uncached and cached.
 fn servers() -> impl Iterator<Item = String> {
     let policies = ["policy=uncached", "policy=cached"];
     policies.into_iter().flat_map(servers_under)
 }
 
 #[test]
-fn a_store_goes_around_all_engines_and_comes_back_the_same() {
-    let bench = store("60");
-    bench.run(&["backup", "embedded:data", "all.backup"]).ok();
+fn store_is_unchanged_after_copies_through_all_engines() {
+    let sandbox = store("60");
+    sandbox.run(&["backup", "embedded:data", "all.backup"]).ok();
     let mut urls = engines();
-    bench
+    sandbox
         .run(&["restore", "all.backup", "sqlite:restored.db"])
         .ok();
-    assert!(exported(&bench, "sqlite:restored.db") == exported(&bench, "embedded:data"));
+    assert!(exported(&sandbox, "sqlite:restored.db") == exported(&sandbox, "embedded:data"));
     urls.push("sqlite:last.db".to_owned());
-    check_circle(&bench, &urls);
+    check_round_trip(&sandbox, &urls);
 }
 
-/// The same with a large public model, where this machine has its data.
+/// The same with a large public model, if its data are available.
 #[test]
-fn openroadm_goes_around_all_engines_and_comes_back_the_same() {
+fn openroadm_store_is_unchanged_after_copies_through_all_engines() {
     let Some(inventory) = Inventory::openroadm() else {
         eprintln!("left out: the OpenROADM data set is not here");
         return;
     };
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let devices = (1..=40).map(|number| inventory.device(number));
     let document = inventory.document(devices).to_string();
-    let document = bench.write("devices.json", &document);
+    let document = sandbox.write("devices.json", &document);
     let modules = inventory.modules.display().to_string();
     let load = [
         "load",
@@ -108,42 +110,42 @@ fn openroadm_goes_around_all_engines_and_comes_back_the_same() {
         "--store",
         "embedded:data",
     ];
-    bench.run(&load).ok();
-    check_circle(&bench, &engines());
+    sandbox.run(&load).ok();
+    check_round_trip(&sandbox, &engines());
 }
 
-fn info(bench: &Bench, url: &str) -> Value {
-    let info = bench.run(&["info", url, "--json"]);
+fn info(sandbox: &Sandbox, url: &str) -> Value {
+    let info = sandbox.run(&["info", url, "--json"]);
     match info.status {
         0 => info.json(),
-        // A file that is being made.
+        // A file that is being created.
         _ => Value::Null,
     }
 }
 
-fn state(bench: &Bench, url: &str) -> Value {
-    info(bench, url)["state"].clone()
+fn state(sandbox: &Sandbox, url: &str) -> Value {
+    info(sandbox, url)["state"].clone()
 }
 
-/// Starts copies until one is killed in the middle: with rows in the target, and others not.
-fn kill_a_copy(bench: &Bench, target: &str) {
+/// Starts copies until one is killed midway: with some of the rows in the target.
+fn kill_a_copy(sandbox: &Sandbox, target: &str) {
     let start = Instant::now();
     loop {
         assert!(
             start.elapsed() < Duration::from_secs(120),
             "none was killed"
         );
-        let mut copying = bench
+        let mut copying = sandbox
             .command(&["copy", "embedded:data", target, "--force"])
             .stdout(Stdio::null())
             .spawn()
             .expect("the binary");
         while copying.try_wait().expect("a child").is_none() {
-            let info = info(bench, target);
+            let info = info(sandbox, target);
             if info["state"] == "unfinished" && info["keys"].as_u64() > Some(5_000) {
                 copying.kill().expect("it can be killed");
                 copying.wait().expect("an end");
-                if state(bench, target) == "unfinished" {
+                if state(sandbox, target) == "unfinished" {
                     return;
                 }
             }
@@ -151,27 +153,29 @@ fn kill_a_copy(bench: &Bench, target: &str) {
     }
 }
 
-/// A copy that is killed leaves something that is no store, and goes on when it is called again.
+/// A killed copy leaves no valid store, and resumes when it is run again.
 #[test]
-fn a_killed_copy_is_no_store_and_goes_on() {
-    let bench = store("3000");
+fn killed_copy_is_no_store_and_can_be_resumed() {
+    let sandbox = store("3000");
     let target = "sqlite:there.db";
-    kill_a_copy(&bench, target);
-    assert_eq!(state(&bench, target), "unfinished");
-    let text = bench.run(&["info", target]).ok();
+    kill_a_copy(&sandbox, target);
+    assert_eq!(state(&sandbox, target), "unfinished");
+    let text = sandbox.run(&["info", target]).ok();
     assert!(
         text.contains("not complete") && text.contains("embedded:data"),
         "{text}"
     );
     for command in [&["check", target][..], &["export", "--store", target]] {
-        let error = bench.run(command).failed(1);
+        let error = sandbox.run(command).failed(1);
         assert!(error.contains("embedded:data"), "{error}");
     }
-    let error = bench.run(&["copy", "embedded:data", "embedded:other"]).ok();
+    let error = sandbox
+        .run(&["copy", "embedded:data", "embedded:other"])
+        .ok();
     assert!(error.contains("compared"), "{error}");
-    let error = bench.run(&["copy", "embedded:other", target]).failed(1);
+    let error = sandbox.run(&["copy", "embedded:other", target]).failed(1);
     assert!(error.contains("--force"), "{error}");
-    let copied = bench
+    let copied = sandbox
         .run(&["copy", "embedded:data", target, "--json"])
         .json();
     assert_eq!(copied["resumed"], true, "{copied}");
@@ -179,58 +183,60 @@ fn a_killed_copy_is_no_store_and_goes_on() {
         copied["changed"].as_u64() < copied["rows"].as_u64(),
         "{copied}"
     );
-    assert!(exported(&bench, target) == exported(&bench, "embedded:data"));
+    assert!(exported(&sandbox, target) == exported(&sandbox, "embedded:data"));
 }
 
 /// A backup taken while a server changes the store is one state of it.
 #[test]
-fn a_backup_of_what_is_served() {
-    let bench = store("40");
-    let server = bench.serve(&["--store", "embedded:data"]);
+fn backup_of_a_served_store_is_one_state() {
+    let sandbox = store("40");
+    let server = sandbox.serve(&["--store", "embedded:data"]);
     let path = "/espalier-network:network/device=core-1/site";
     let at = ["--server", &server.url];
     for number in 0..10 {
-        let site = format!("site-{number}");
-        bench.run(&[&["set", path, &site], &at[..]].concat()).ok();
+        let resolved = format!("site-{number}");
+        sandbox
+            .run(&[&["set", path, &resolved], &at[..]].concat())
+            .ok();
         let file = format!("{number}.backup");
-        bench.run(&["backup", "embedded:data", &file]).ok();
+        sandbox.run(&["backup", "embedded:data", &file]).ok();
         let url = format!("sqlite:{number}.db");
-        bench.run(&["restore", &file, &url]).ok();
-        let found = bench.run(&["get", path, "--store", &url]).ok();
-        assert!(found.contains(&site), "{found}");
+        sandbox.run(&["restore", &file, &url]).ok();
+        let found = sandbox.run(&["get", path, "--store", &url]).ok();
+        assert!(found.contains(&resolved), "{found}");
     }
     drop(server);
 }
 
 #[test]
-fn refusals_name_what_to_do() {
-    let bench = store("10");
-    bench.run(&["backup", "embedded:data", "a.backup"]).ok();
-    let again = bench
+fn rejected_transfers_have_hints() {
+    let sandbox = store("10");
+    sandbox.run(&["backup", "embedded:data", "a.backup"]).ok();
+    let again = sandbox
         .run(&["backup", "embedded:data", "a.backup"])
         .failed(2);
     assert!(
         again.contains("a.backup") && again.contains("--force"),
         "{again}"
     );
-    bench
+    sandbox
         .run(&["backup", "embedded:data", "a.backup", "--force"])
         .ok();
-    let bytes = fs::read(bench.path("a.backup")).expect("the backup");
-    bench.write("cut.backup", &bytes[..bytes.len() / 2]);
+    let bytes = fs::read(sandbox.path("a.backup")).expect("the backup");
+    sandbox.write("cut.backup", &bytes[..bytes.len() / 2]);
     for (url, place) in [
         ("sqlite:cut.db", "cut.db"),
         ("embedded:cut", "cut"),
         ("file:cut-files", "cut-files"),
     ] {
-        let error = bench.run(&["restore", "cut.backup", url]).failed(1);
+        let error = sandbox.run(&["restore", "cut.backup", url]).failed(1);
         assert!(
             error.contains("truncated") && error.contains("byte"),
             "{error}"
         );
-        assert!(!bench.path(place).exists(), "{url} was left behind");
+        assert!(!sandbox.path(place).exists(), "{url} was left behind");
     }
-    let error = bench
+    let error = sandbox
         .run(&["restore", "a.backup", "embedded:data"])
         .failed(1);
     assert!(
@@ -243,23 +249,23 @@ fn refusals_name_what_to_do() {
         &["info", "sqlite:none.db"],
         &["check", "embedded:none"],
     ] {
-        let error = bench.run(missing).failed(2);
+        let error = sandbox.run(missing).failed(2);
         assert!(error.contains("there is no store at"), "{error}");
     }
-    assert!(!bench.path("none.db").exists() && !bench.path("b.backup").exists());
+    assert!(!sandbox.path("none.db").exists() && !sandbox.path("b.backup").exists());
     for target in ["memory:", "sqlite:b.db?policy=ram"] {
-        let error = bench.run(&["copy", "embedded:data", target]).failed(2);
+        let error = sandbox.run(&["copy", "embedded:data", target]).failed(2);
         assert!(error.contains("gone when"), "{error}");
     }
-    assert!(!bench.path("b.db").exists());
+    assert!(!sandbox.path("b.db").exists());
     let both = ["info", "embedded:data", "--store", "embedded:data"];
-    bench.run(&both).failed(2);
+    sandbox.run(&both).failed(2);
 }
 
 #[test]
-fn info_tells_the_policy_and_the_lag() {
-    let bench = store("10");
-    let info = bench
+fn info_reports_the_policy_and_the_lag() {
+    let sandbox = store("10");
+    let info = sandbox
         .run(&[
             "info",
             "embedded:data?policy=cached&staleness_ms=60000",
@@ -275,39 +281,40 @@ fn info_tells_the_policy_and_the_lag() {
         memory["lag-ms"].as_u64() <= Some(60_000) && memory["keys"] == info["keys"],
         "{info}"
     );
-    let text = bench.run(&["info", "embedded:data?policy=cached"]).ok();
+    let text = sandbox.run(&["info", "embedded:data?policy=cached"]).ok();
     assert!(text.contains("memory policy cached"), "{text}");
-    let uncached = bench.run(&["info", "embedded:data", "--json"]).json();
+    let uncached = sandbox.run(&["info", "embedded:data", "--json"]).json();
     assert_eq!(uncached["memory"]["policy"], "uncached");
     assert_eq!(uncached["memory"]["lag-ms"], Value::Null);
 }
 
-/// It said "durable" of all that outlives a process, whatever was asked for and the server is set to.
+/// Regression: it reported "durable" for every engine that outlives a process, regardless of the requested durability
+/// and the configuration of the server.
 #[test]
-fn info_says_what_commits_outlive() {
-    let bench = store("4");
-    let says = |url: &str, durability: &str| {
-        let text = bench.run(&["info", url]).ok();
-        let (_, told) = text.split_once(": ").expect("an engine");
-        assert!(told.starts_with(durability), "{text}");
+fn info_reports_the_durability() {
+    let sandbox = store("4");
+    let check_durability = |url: &str, durability: &str| {
+        let text = sandbox.run(&["info", url]).ok();
+        let (_, reported) = text.split_once(": ").expect("an engine");
+        assert!(reported.starts_with(durability), "{text}");
     };
-    says("embedded:data", "durable, ");
-    says(
+    check_durability("embedded:data", "durable, ");
+    check_durability(
         "embedded:data?durability=relaxed&policy=cached",
         "relaxed, ",
     );
-    says("embedded:data?policy=ram", "not durable, ");
+    check_durability("embedded:data?policy=ram", "not durable, ");
     let relaxed = ["info", "embedded:data?durability=relaxed", "--json"];
-    let relaxed = bench.run(&relaxed).json();
+    let relaxed = sandbox.run(&relaxed).json();
     assert_eq!(
         (&relaxed["durable"], &relaxed["durability"]),
         (&false.into(), &"relaxed".into())
     );
-    // The servers of tests do not wait for their disks.
+    // The servers in tests do not sync to disk.
     for url in servers_under("") {
-        bench.run(&["copy", "embedded:data", &url]).ok();
+        sandbox.run(&["copy", "embedded:data", &url]).ok();
         let (scheme, _) = url.split_once(':').expect("a scheme");
-        says(
+        check_durability(
             &url,
             match scheme {
                 "redis" => "relaxed (appendonly is no, appendfsync is everysec), ",
@@ -320,9 +327,9 @@ fn info_says_what_commits_outlive() {
 }
 
 #[test]
-fn a_damaged_page_is_told_and_does_not_end_the_process() {
-    let bench = store("4");
-    let file = bench.path("data/data.mdb");
+fn damaged_page_is_reported_and_does_not_end_the_process() {
+    let sandbox = store("4");
+    let file = sandbox.path("data/data.mdb");
     let sound = fs::read(&file).expect("the engine's file");
     let pages = sound.len() / PAGE_BYTES;
     let commands: [(&[&str], bool); 5] = [
@@ -330,69 +337,72 @@ fn a_damaged_page_is_told_and_does_not_end_the_process() {
         (&["info", "embedded:data"], true),
         (&["backup", "embedded:data", "a.backup", "--force"], true),
         (&["copy", "embedded:data", "sqlite:a.db", "--force"], true),
-        // Whoever does not read it all does not look at all of it first.
+        // A command that does not read all data does not check all of it first.
         (&["export", "--store", "embedded:data"], false),
     ];
-    let mut told = [0; 5];
-    // The first two say where the others are.
+    let mut reported_counts = [0; 5];
+    // The first two pages locate the others.
     for (number, page) in (2..pages).step_by(3).enumerate() {
         let mut damaged = sound.clone();
         let byte = if number % 2 == 0 { 0 } else { 0xff };
         damaged[page * PAGE_BYTES..][..PAGE_BYTES].fill(byte);
         fs::write(&file, damaged).expect("a damaged file");
-        for (told, (command, names_page)) in told.iter_mut().zip(&commands) {
-            let outcome = bench.run(command);
+        for (count, (command, names_page)) in reported_counts.iter_mut().zip(&commands) {
+            let outcome = sandbox.run(command);
             match outcome.status {
                 0 => {}
                 1 => {
-                    let said = format!("{}{}", outcome.stdout, outcome.stderr);
+                    let output = format!("{}{}", outcome.stdout, outcome.stderr);
                     let (is_error, place) = match names_page {
                         true => (outcome.stderr.starts_with("error: "), "data.mdb, page"),
-                        // LMDB says something first.
+                        // LMDB prints a message first.
                         false => (outcome.stderr.contains("error: "), "data.mdb"),
                     };
                     assert!(is_error, "{outcome:?}");
-                    *told += u32::from(said.contains(place));
+                    *count += u32::from(output.contains(place));
                 }
                 _ => panic!("page {page}: {command:?}: {outcome:?}"),
             }
         }
     }
     assert!(
-        told.iter().all(|told| *told > 0),
-        "{told:?} of {pages} pages"
+        reported_counts.iter().all(|count| *count > 0),
+        "{reported_counts:?} of {pages} pages"
     );
 }
 
 #[test]
-fn a_name_where_nothing_was_ever_written_is_no_store() {
-    let bench = Bench::new();
-    fs::create_dir(bench.path("empty")).expect("a folder");
+fn unwritten_name_is_no_store() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("empty")).expect("a folder");
     let shared = servers_under("policy=uncached");
     let urls = ["embedded:empty", "file:empty", "embedded:absent"].map(str::to_owned);
     for url in urls.iter().chain(&shared) {
         for command in [&["check", url][..], &["backup", url, "b"]] {
-            let said = bench.run(command).failed(2);
-            assert!(said.contains("there is no store at"), "{command:?}: {said}");
+            let output = sandbox.run(command).failed(2);
+            assert!(
+                output.contains("there is no store at"),
+                "{command:?}: {output}"
+            );
         }
     }
-    // It once held an empty store then.
-    let left = fs::read_dir(bench.path("empty")).expect("the folder");
+    // Regression: the folder held an empty store afterwards.
+    let left = fs::read_dir(sandbox.path("empty")).expect("the folder");
     assert_eq!(left.count(), 0);
 }
 
-/// A mistyped database, schema or prefix is told as it is meant, and nothing is made there.
+/// A mistyped database, schema or prefix is reported as a missing store, and nothing is created.
 #[test]
-fn reading_where_nothing_was_ever_written_makes_nothing() {
-    let bench = Bench::new();
+fn reading_an_unwritten_name_creates_nothing() {
+    let sandbox = Sandbox::new();
     let shared = servers_under("policy=cached");
     let files = ["embedded", "file", "sqlite"].map(|scheme| {
-        let place = bench.path(&format!("absent.{scheme}"));
+        let place = sandbox.path(&format!("absent.{scheme}"));
         format!("{scheme}:{}", place.display())
     });
     for url in files.iter().chain(&shared) {
-        let site = espalier_drivers::resolve(url).expect("a look");
-        assert!(!site.exists, "{site:?}");
+        let resolved = espalier_drivers::resolve(url).expect("a look");
+        assert!(!resolved.exists, "{resolved:?}");
         for command in [
             &["info", url][..],
             &["check", url],
@@ -402,19 +412,19 @@ fn reading_where_nothing_was_ever_written_makes_nothing() {
             &["documents", "ls", "--store", url],
             &["serve", "--store", url],
         ] {
-            let said = bench.run(command).failed(2);
-            let told = format!(
+            let output = sandbox.run(command).failed(2);
+            let expected = format!(
                 "there is no store at {}: nothing was ever written there",
-                site.url
+                resolved.url
             );
-            assert!(said.contains(&told), "{command:?}: {said}");
+            assert!(output.contains(&expected), "{command:?}: {output}");
         }
         let modules = [("ESPALIER_YANG", "ietf-interfaces")];
         let keys = ["stats", "keys", "--store", url];
-        bench.run_with(&keys, b"", &modules).failed(2);
+        sandbox.run_with(&keys, b"", &modules).failed(2);
         assert!(!espalier_drivers::resolve(url).expect("a look").exists);
-        bench.run(&["stats", "configure", "--store", url]).ok();
+        sandbox.run(&["stats", "configure", "--store", url]).ok();
         assert!(espalier_drivers::resolve(url).expect("a look").exists);
-        bench.run(&["stats", "keys", "--store", url]).ok();
+        sandbox.run(&["stats", "keys", "--store", url]).ok();
     }
 }

@@ -1,45 +1,45 @@
-//! Two server processes over one store, each with all of it in memory.
+//! Two server processes on one store, each with a cache of all data.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::documents::{INTERFACES, MODULES};
-use crate::engines::servers_under;
-use crate::process::{Bench, Server};
+use crate::interfaces_data::{INTERFACES, MODULES};
+use crate::process::{Sandbox, Server};
+use crate::server_engines::servers_under;
 
 const MTU: &str = "/ietf-interfaces:interfaces/interface=eth0/ietf-ip:ipv4/mtu";
 const POLICY: &str = "policy=cached&staleness_ms=30000";
 
-/// Changes whose way is timed.
+/// The number of changes whose visibility delay is measured.
 const CHANGES: u64 = 20;
 
-/// How soon half of all changes have to be visible to the other.
+/// The maximum median delay until a change is visible on the other server.
 const VISIBLE: Duration = Duration::from_millis(100);
 
-/// Long enough for anything.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// The timeout of every wait.
+const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Two servers over one store.
-struct Setting {
-    bench: Bench,
+/// Two servers on one store.
+struct ServerPair {
+    sandbox: Sandbox,
     url: String,
     servers: [Server; 2],
 }
 
-/// Checks two servers over each engine that they can share.
-fn on_all(check: impl Fn(&Setting)) {
+/// Runs `check` with two servers on each engine that they can share.
+fn on_shared_engines(check: impl Fn(&ServerPair)) {
     let sqlite = format!("sqlite:data.db?durability=relaxed&{POLICY}");
     for url in [vec![sqlite], servers_under(POLICY)].concat() {
         eprintln!("over {url}");
-        let bench = Bench::new();
-        bench.write("interfaces.json", INTERFACES);
+        let sandbox = Sandbox::new();
+        sandbox.write("interfaces.json", INTERFACES);
         let load = ["load", "interfaces.json", "--store", &url];
-        bench.run(&[&load, &MODULES[..]].concat()).ok();
-        let servers = [(); 2].map(|()| bench.serve(&["--store", &url]));
-        check(&Setting {
-            bench,
+        sandbox.run(&[&load, &MODULES[..]].concat()).ok();
+        let servers = [(); 2].map(|()| sandbox.serve(&["--store", &url]));
+        check(&ServerPair {
+            sandbox,
             url,
             servers,
         });
@@ -49,11 +49,11 @@ fn on_all(check: impl Fn(&Setting)) {
 #[test]
 fn servers_without_a_policy_answer_reads_of_every_kind() {
     for url in servers_under("policy=uncached") {
-        let bench = Bench::new();
-        bench.write("interfaces.json", INTERFACES);
+        let sandbox = Sandbox::new();
+        sandbox.write("interfaces.json", INTERFACES);
         let load = ["load", "interfaces.json", "--store", &url];
-        bench.run(&[&load, &MODULES[..]].concat()).ok();
-        let server = bench.serve(&["--store", &url]);
+        sandbox.run(&[&load, &MODULES[..]].concat()).ok();
+        let server = sandbox.serve(&["--store", &url]);
         mtu(&server);
         for path in [
             "/restconf/data",
@@ -84,13 +84,13 @@ fn set_mtu(server: &Server, mtu: u64) {
 }
 
 #[test]
-fn what_one_changes_the_other_shows() {
-    on_all(check_visibility);
+fn changes_of_one_server_are_visible_on_the_other() {
+    on_shared_engines(check_visibility);
 }
 
-fn check_visibility(setting: &Setting) {
-    let servers = &setting.servers;
-    let mut waits: Vec<_> = (0..CHANGES)
+fn check_visibility(pair: &ServerPair) {
+    let servers = &pair.servers;
+    let mut delays: Vec<_> = (0..CHANGES)
         .map(|number| {
             let (one, other) = match number % 2 {
                 0 => (&servers[0], &servers[1]),
@@ -100,26 +100,26 @@ fn check_visibility(setting: &Setting) {
             let start = Instant::now();
             assert_eq!(mtu(one), 2000 + number, "its own change is not shown");
             while mtu(other) != 2000 + number {
-                assert!(start.elapsed() < PATIENCE, "the other does not show it");
+                assert!(start.elapsed() < TIMEOUT, "the other does not show it");
             }
             start.elapsed()
         })
         .collect();
-    waits.sort();
-    assert!(waits[waits.len() / 2] < VISIBLE, "{waits:?}");
+    delays.sort();
+    assert!(delays[delays.len() / 2] < VISIBLE, "{delays:?}");
     let metrics = servers[0].request("GET", "/metrics", None).body;
     assert!(metrics.contains("espalier_memory_lag_seconds"), "{metrics}");
 }
 
-/// Both add entries at the same time: none is lost, and both show all of them.
+/// Both add entries concurrently: none is lost, and both return all of them.
 #[test]
-fn changes_at_the_same_time_are_all_there() {
-    on_all(check_commits);
+fn concurrent_changes_are_all_kept() {
+    on_shared_engines(check_commits);
 }
 
-fn check_commits(setting: &Setting) {
+fn check_commits(pair: &ServerPair) {
     const EACH: usize = 20;
-    let servers = &setting.servers;
+    let servers = &pair.servers;
     thread::scope(|scope| {
         for (at, server) in servers.iter().enumerate() {
             scope.spawn(move || {
@@ -144,39 +144,39 @@ fn check_commits(setting: &Setting) {
             body.body.matches("new-").count()
         };
         while count() != 2 * EACH {
-            assert!(start.elapsed() < PATIENCE, "{} are there", count());
+            assert!(start.elapsed() < TIMEOUT, "{} are there", count());
         }
     }
-    setting.bench.run(&["check", &setting.url]).ok();
+    pair.sandbox.run(&["check", &pair.url]).ok();
 }
 
-/// Locks and commits that wait for their confirmation hold whatever process they were made in.
+/// Locks and pending confirmed commits are effective on both servers.
 #[test]
-fn what_holds_a_datastore_holds_it_for_both() {
-    on_all(check_holds);
+fn locks_and_pending_commits_hold_on_both_servers() {
+    on_shared_engines(check_locks);
 }
 
-fn check_holds(setting: &Setting) {
-    let servers = &setting.servers;
+fn check_locks(pair: &ServerPair) {
+    let servers = &pair.servers;
     let [one, other] = [&servers[0], &servers[1]].map(|server| server.url.as_str());
     let run = |line: &str, server: &str| {
         let words: Vec<&str> = line.split(' ').chain(["--server", server]).collect();
-        setting.bench.run(&words)
+        pair.sandbox.run(&words)
     };
     run("lock --session maria", one).ok();
-    let told = run(&format!("set {MTU} 9000 --session jan"), other).failed(1);
-    assert!(told.contains("maria"), "{told}");
+    let output = run(&format!("set {MTU} 9000 --session jan"), other).failed(1);
+    assert!(output.contains("maria"), "{output}");
     run(&format!("set {MTU} 9000 --session maria"), other).ok();
     run("unlock --session maria", other).ok();
     run(&format!("set {MTU} 1500 --session jan"), one).ok();
     run(&format!("set {MTU} 8000 --datastore candidate"), one).ok();
     run("commit --confirmed 60 --persist move", one).ok();
-    let told = run(&format!("set {MTU} 7000"), other);
-    assert_ne!(told.status, 0, "{told:?}");
+    let output = run(&format!("set {MTU} 7000"), other);
+    assert_ne!(output.status, 0, "{output:?}");
     run("commit --persist-id move", other).ok();
     run(&format!("set {MTU} 7000"), one).ok();
     let start = Instant::now();
     while mtu(&servers[1]) != 7000 {
-        assert!(start.elapsed() < PATIENCE, "the other does not show it");
+        assert!(start.elapsed() < TIMEOUT, "the other does not show it");
     }
 }

@@ -1,4 +1,4 @@
-//! New revisions of modules over stored data: `upgrade`, `--drop-unknown`, `--dry-run`, `repair`, and servers.
+//! New revisions of modules for stored data: `upgrade`, `--drop-unknown`, `--dry-run`, `repair`, and servers.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use espalier_store::{Store, Subspace, SystemClock};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use serde_json::{Value, json};
 
-use crate::process::{Bench, Outcome};
+use crate::process::{Outcome, Sandbox};
 
 const STORE: [&str; 2] = ["--store", "embedded:store"];
 
@@ -25,30 +25,30 @@ const NEW: &str =
     "leaf n { type uint64; } list l { key k; leaf k { type uint8; } leaf v { type string; } }";
 const DATA: &str = r#"{"m:old":"o","m:n":500,"m:l":[{"k":"10","v":"1"},{"k":"9"}]}"#;
 
-/// A store with data under the old modules; the new ones are in `new`.
-fn bench() -> Bench {
-    bench_on(STORE[1])
+/// Creates a store with data under the old modules; the new ones are in `new`.
+fn sandbox() -> Sandbox {
+    sandbox_on(STORE[1])
 }
 
-fn bench_on(store: &str) -> Bench {
-    let bench = Bench::new();
-    bench.write("old/m.yang", module(OLD));
-    bench.write("new/m.yang", module(NEW));
-    bench.write("a.json", DATA);
-    run_on(&bench, store, &["load", "a.json", "--yang", "old"]).ok();
-    bench
+fn sandbox_on(store: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("old/m.yang", module(OLD));
+    sandbox.write("new/m.yang", module(NEW));
+    sandbox.write("a.json", DATA);
+    run_on(&sandbox, store, &["load", "a.json", "--yang", "old"]).ok();
+    sandbox
 }
 
-fn run(bench: &Bench, arguments: &[&str]) -> Outcome {
-    run_on(bench, STORE[1], arguments)
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> Outcome {
+    run_on(sandbox, STORE[1], arguments)
 }
 
-fn run_on(bench: &Bench, store: &str, arguments: &[&str]) -> Outcome {
-    bench.run(&[arguments, &["--store", store]].concat())
+fn run_on(sandbox: &Sandbox, store: &str, arguments: &[&str]) -> Outcome {
+    sandbox.run(&[arguments, &["--store", store]].concat())
 }
 
-fn export(bench: &Bench) -> Value {
-    run(bench, &["export"]).json()
+fn export(sandbox: &Sandbox) -> Value {
+    run(sandbox, &["export"]).json()
 }
 
 fn data() -> Value {
@@ -60,14 +60,14 @@ fn new_data() -> Value {
 }
 
 #[test]
-fn what_would_be_dropped_is_refused_listed_and_removed_on_request() {
-    STORES.iter().for_each(|store| drop_on_request(store));
+fn unknown_data_are_rejected_listed_and_removed_on_request() {
+    STORES.iter().for_each(|store| check_drop_on_request(store));
 }
 
-fn drop_on_request(store: &str) {
-    let bench = bench_on(store);
-    let run = |bench: &Bench, arguments: &[&str]| run_on(bench, store, arguments);
-    let export = |bench: &Bench| run(bench, &["export"]).json();
+fn check_drop_on_request(store: &str) {
+    let sandbox = sandbox_on(store);
+    let run = |sandbox: &Sandbox, arguments: &[&str]| run_on(sandbox, store, arguments);
+    let export = |sandbox: &Sandbox| run(sandbox, &["export"]).json();
     for arguments in [
         &["upgrade", "--yang", "new"][..],
         &["upgrade", "--yang", "new", "--dry-run"],
@@ -75,25 +75,25 @@ fn drop_on_request(store: &str) {
         &["get", "/", "--yang", "new"],
         &["set", "/m:n", "4", "--yang", "new"],
     ] {
-        let told = run(&bench, arguments).failed(1);
+        let output = run(&sandbox, arguments).failed(1);
         for part in [
             "/m:old",
             "unknown-element",
             "--drop-unknown",
             "nothing was changed",
         ] {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(output.contains(part), "{part}: {output}");
         }
-        assert_eq!(export(&bench), data());
+        assert_eq!(export(&sandbox), data());
     }
     let dropping = ["upgrade", "--yang", "new", "--drop-unknown"];
-    let tried = run(&bench, &[&dropping[..], &["--dry-run"]].concat()).ok();
+    let tried = run(&sandbox, &[&dropping[..], &["--dry-run"]].concat()).ok();
     for part in ["/m:old", "1 removed", "converted", "nothing was changed"] {
         assert!(tried.contains(part), "{part}: {tried}");
     }
-    assert_eq!(export(&bench), data());
+    assert_eq!(export(&sandbox), data());
     let done = run(
-        &bench,
+        &sandbox,
         &[&dropping[..], &["--json", "--comment", "release 2"]].concat(),
     )
     .json();
@@ -102,66 +102,66 @@ fn drop_on_request(store: &str) {
     assert_eq!(running["removed"]["count"], 1);
     assert_eq!(running["removed"]["places"][0]["path"], "/m:old");
     assert_eq!(running["converted"]["count"], 3);
-    assert_eq!(export(&bench), new_data());
-    run(&bench, &["check"]).ok();
-    // Again there is nothing to do.
-    let again = run(&bench, &dropping).ok();
+    assert_eq!(export(&sandbox), new_data());
+    run(&sandbox, &["check"]).ok();
+    // The second run has nothing to do.
+    let again = run(&sandbox, &dropping).ok();
     assert!(again.contains("all data fit"), "{again}");
 }
 
 #[test]
-fn many_places_that_are_alike_do_not_hide_another() {
-    let bench = Bench::new();
-    bench.write(
+fn many_similar_places_do_not_hide_another() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "old/m.yang",
         module("list l { key k; leaf k { type uint16; } leaf v { type string; } } leaf z { type string; }"),
     );
-    bench.write(
+    sandbox.write(
         "new/m.yang",
         module("list l { key k; leaf k { type uint16; } leaf v { type uint8; } } leaf z { type uint8; }"),
     );
     let entries: Vec<_> = (0..300).map(|k| json!({"k": k, "v": "[']"})).collect();
-    bench.write("a.json", json!({"m:l": entries, "m:z": "z"}).to_string());
-    run(&bench, &["load", "a.json", "--yang", "old"]).ok();
-    let told = run(&bench, &["upgrade", "--yang", "new"]).failed(1);
+    sandbox.write("a.json", json!({"m:l": entries, "m:z": "z"}).to_string());
+    run(&sandbox, &["load", "a.json", "--yang", "old"]).ok();
+    let output = run(&sandbox, &["upgrade", "--yang", "new"]).failed(1);
     for part in ["/m:z", "290 more places", "load --replace --yang NEW"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
-    assert!(!told.contains("--drop-unknown"), "{told}");
-    // What that advises works: other data, with the new modules.
+    assert!(!output.contains("--drop-unknown"), "{output}");
+    // The advised command works: other data with the new modules.
     let entries: Vec<_> = (0..300).map(|k| json!({"k": k, "v": 1})).collect();
-    bench.write("b.json", json!({"m:l": entries}).to_string());
-    run(&bench, &["load", "--replace", "--yang", "new", "b.json"]).ok();
-    assert_eq!(export(&bench), json!({"m:l": entries}));
-    // And back: conversions are counted, and the first are named.
-    let told = run(&bench, &["upgrade", "--yang", "old"]).ok();
+    sandbox.write("b.json", json!({"m:l": entries}).to_string());
+    run(&sandbox, &["load", "--replace", "--yang", "new", "b.json"]).ok();
+    assert_eq!(export(&sandbox), json!({"m:l": entries}));
+    // Back to the old modules: conversions are counted, and the first are listed.
+    let output = run(&sandbox, &["upgrade", "--yang", "old"]).ok();
     for part in ["300 converted", "and 290 more", "version 3"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
 }
 
 #[test]
-fn the_history_names_the_modules_that_came_and_went() {
-    let bench = Bench::new();
-    bench.write(
+fn history_names_added_and_removed_modules() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "old/m.yang",
         module("revision 2026-01-01; leaf n { type uint8; }"),
     );
-    bench.write(
+    sandbox.write(
         "new/m.yang",
         module("revision 2026-06-01; leaf n { type uint64; }"),
     );
-    bench.write("a.json", r#"{"m:n": 5}"#);
-    run(&bench, &["load", "a.json", "--yang", "old"]).ok();
-    run(&bench, &["upgrade", "--yang", "new"]).ok();
-    let history = run(&bench, &["history"]).ok();
+    sandbox.write("a.json", r#"{"m:n": 5}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "old"]).ok();
+    run(&sandbox, &["upgrade", "--yang", "new"]).ok();
+    let history = run(&sandbox, &["history"]).ok();
     let comment = "other modules: +m@2026-06-01 -m@2026-01-01";
     assert!(history.contains(comment), "{history}");
 }
 
 #[test]
-fn versions_are_read_by_the_modules_of_their_time_and_come_back_under_them() {
-    let bench = bench();
+fn versions_are_read_and_restored_under_their_own_modules() {
+    let sandbox = sandbox();
     let upgrade = [
         "upgrade",
         "--yang",
@@ -170,89 +170,97 @@ fn versions_are_read_by_the_modules_of_their_time_and_come_back_under_them() {
         "--comment",
         "release 2",
     ];
-    run(&bench, &upgrade).ok();
-    let then = run(&bench, &["get", "/", "--at", "1"]).json();
+    run(&sandbox, &upgrade).ok();
+    let then = run(&sandbox, &["get", "/", "--at", "1"]).json();
     assert_eq!(then, data());
-    let old = run(&bench, &["get", "/m:old", "--at", "1"]).json();
+    let old = run(&sandbox, &["get", "/m:old", "--at", "1"]).json();
     assert_eq!(old, json!({"m:old": "o"}));
-    let history = run(&bench, &["history", "--json"]).ok();
+    let history = run(&sandbox, &["history", "--json"]).ok();
     assert!(history.contains("release 2"), "{history}");
-    let diff = run(&bench, &["diff", "1", "2"]).ok();
+    let diff = run(&sandbox, &["diff", "1", "2"]).ok();
     assert!(diff.contains("/m:old"), "{diff}");
-    // Under the new modules the version does not fit.
-    let refused = run(&bench, &["rollback", "1"]).failed(1);
-    assert!(refused.contains("/m:old"), "{refused}");
-    assert_eq!(export(&bench), new_data());
-    run(&bench, &["upgrade", "--yang", "old"]).ok();
-    run(&bench, &["rollback", "1"]).ok();
-    assert_eq!(export(&bench), data());
-    run(&bench, &["check"]).ok();
+    // The version is invalid under the new modules.
+    let rejected = run(&sandbox, &["rollback", "1"]).failed(1);
+    assert!(rejected.contains("/m:old"), "{rejected}");
+    assert_eq!(export(&sandbox), new_data());
+    run(&sandbox, &["upgrade", "--yang", "old"]).ok();
+    run(&sandbox, &["rollback", "1"]).ok();
+    assert_eq!(export(&sandbox), data());
+    run(&sandbox, &["check"]).ok();
 }
 
 #[test]
-fn modules_and_data_that_fit_each_other_come_in_one_step() {
-    let bench = bench();
+fn modules_and_matching_data_are_loaded_in_one_commit() {
+    let sandbox = sandbox();
     let mandatory = format!("{OLD} leaf owner {{ type string; mandatory true; }}");
-    bench.write("new/m.yang", module(&mandatory));
-    bench.write("owner.json", r#"{"m:owner":"me"}"#);
-    run(&bench, &["upgrade", "--yang", "new"]).failed(1);
+    sandbox.write("new/m.yang", module(&mandatory));
+    sandbox.write("owner.json", r#"{"m:owner":"me"}"#);
+    run(&sandbox, &["upgrade", "--yang", "new"]).failed(1);
     let load = ["load", "owner.json", "--yang", "new"];
-    let tried = run(&bench, &[&load[..], &["--dry-run"]].concat()).ok();
+    let tried = run(&sandbox, &[&load[..], &["--dry-run"]].concat()).ok();
     assert!(tried.contains("nothing was changed"), "{tried}");
-    assert_eq!(export(&bench), data());
-    run(&bench, &load).ok();
-    let mut wanted = data();
-    wanted["m:owner"] = json!("me");
-    assert_eq!(export(&bench), wanted);
-    // A document that does not make them fit changes nothing.
+    assert_eq!(export(&sandbox), data());
+    run(&sandbox, &load).ok();
+    let mut expected = data();
+    expected["m:owner"] = json!("me");
+    assert_eq!(export(&sandbox), expected);
+    // A document that leaves the data invalid changes nothing.
     let bounded = mandatory.replace("type uint16;", "type uint16 { range '0..10'; }");
-    bench.write("newer/m.yang", module(&bounded));
-    run(&bench, &["load", "owner.json", "--yang", "newer"]).failed(1);
-    assert_eq!(export(&bench), wanted);
-    bench.write("n.json", r#"{"m:n":5,"m:owner":"me"}"#);
-    run(&bench, &["load", "n.json", "--yang", "newer", "--replace"]).ok();
-    assert_eq!(export(&bench), json!({"m:n": 5, "m:owner": "me"}));
-    run(&bench, &["check"]).ok();
+    sandbox.write("newer/m.yang", module(&bounded));
+    run(&sandbox, &["load", "owner.json", "--yang", "newer"]).failed(1);
+    assert_eq!(export(&sandbox), expected);
+    sandbox.write("n.json", r#"{"m:n":5,"m:owner":"me"}"#);
+    run(
+        &sandbox,
+        &["load", "n.json", "--yang", "newer", "--replace"],
+    )
+    .ok();
+    assert_eq!(export(&sandbox), json!({"m:n": 5, "m:owner": "me"}));
+    run(&sandbox, &["check"]).ok();
 }
 
 #[test]
-fn everything_that_is_stored_is_looked_at() {
+fn upgrade_checks_all_stored_data() {
     for datastore in ["startup", "candidate", "factory-default", "operational"] {
-        let bench = Bench::new();
-        bench.write("old/m.yang", module(OLD));
-        bench.write("new/m.yang", module(NEW));
-        bench.write("a.json", r#"{"m:n":1}"#);
-        bench.write("b.json", r#"{"m:old":"o"}"#);
-        run(&bench, &["load", "a.json", "--yang", "old"]).ok();
-        let there = ["--datastore", datastore];
-        run(&bench, &[&["load", "b.json"], &there[..]].concat()).ok();
-        let told = run(&bench, &["upgrade", "--yang", "new"]).failed(1);
+        let sandbox = Sandbox::new();
+        sandbox.write("old/m.yang", module(OLD));
+        sandbox.write("new/m.yang", module(NEW));
+        sandbox.write("a.json", r#"{"m:n":1}"#);
+        sandbox.write("b.json", r#"{"m:old":"o"}"#);
+        run(&sandbox, &["load", "a.json", "--yang", "old"]).ok();
+        let datastore_option = ["--datastore", datastore];
+        run(
+            &sandbox,
+            &[&["load", "b.json"], &datastore_option[..]].concat(),
+        )
+        .ok();
+        let output = run(&sandbox, &["upgrade", "--yang", "new"]).failed(1);
         assert!(
-            told.contains("/m:old") && told.contains(datastore),
-            "{told}"
+            output.contains("/m:old") && output.contains(datastore),
+            "{output}"
         );
-        run(&bench, &["upgrade", "--yang", "new", "--drop-unknown"]).ok();
-        let left = run(&bench, &[&["get", "/"], &there[..]].concat()).ok();
+        run(&sandbox, &["upgrade", "--yang", "new", "--drop-unknown"]).ok();
+        let left = run(&sandbox, &[&["get", "/"], &datastore_option[..]].concat()).ok();
         assert!(!left.contains("old"), "{datastore}: {left}");
-        run(&bench, &["check"]).ok();
+        run(&sandbox, &["check"]).ok();
     }
 }
 
 #[test]
-fn a_server_takes_modules_and_goes_over_to_them() {
-    let bench = bench();
-    let server = bench.serve(&STORE);
-    let at = |arguments: &[&str]| bench.run(&[arguments, &["--server", &server.url]].concat());
-    let told = at(&["upgrade", "--yang", "new"]).failed(1);
-    assert!(told.contains("/m:old"), "{told}");
+fn server_accepts_modules_and_reloads() {
+    let sandbox = sandbox();
+    let server = sandbox.serve(&STORE);
+    let at = |arguments: &[&str]| sandbox.run(&[arguments, &["--server", &server.url]].concat());
+    let output = at(&["upgrade", "--yang", "new"]).failed(1);
+    assert!(output.contains("/m:old"), "{output}");
     at(&["get", "/", "--dry-run"]).failed(2);
     let dropping = ["upgrade", "--yang", "new", "--drop-unknown"];
     let tried = at(&[&dropping[..], &["--dry-run"]].concat()).ok();
     assert!(tried.contains("/m:old"), "{tried}");
     assert_eq!(at(&["get", "/"]).json(), data());
     at(&dropping).ok();
-    // Nobody ever reads rows of the new modules by the old ones.
-    let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    // No request reads rows of the new modules with the old schema.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
     loop {
         let answer = server.request("GET", "/restconf/data/m:l=9", None);
         match answer.status {
@@ -262,7 +270,7 @@ fn a_server_takes_modules_and_goes_over_to_them() {
             }
             status => assert!([404, 409, 503].contains(&status), "{answer:?}"),
         }
-        assert!(std::time::Instant::now() < patience, "{answer:?}");
+        assert!(std::time::Instant::now() < deadline, "{answer:?}");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert_eq!(at(&["get", "/"]).json(), new_data());
@@ -271,10 +279,10 @@ fn a_server_takes_modules_and_goes_over_to_them() {
     assert_eq!(old, data());
 }
 
-/// A store as programs left it that did not look at the data when modules changed: the record of other
-/// modules in the catalog is put in place of that of the schema set.
-fn put_modules_unseen(bench: &Bench, body: &str) {
-    let url = format!("embedded:{}", bench.path("store").display());
+/// Simulates a store of versions that did not validate the data when modules changed: replaces the record of the
+/// schema set in the catalog with that of other modules.
+fn replace_modules_unchecked(sandbox: &Sandbox, body: &str) {
+    let url = format!("embedded:{}", sandbox.path("store").display());
     let driver = espalier_drivers::open(&url).expect("the store");
     let store = Store::open(Arc::clone(&driver), Arc::new(SystemClock)).expect("the store");
     let source = SchemaSource {
@@ -293,7 +301,7 @@ fn put_modules_unseen(bench: &Bench, body: &str) {
         let record: Value = serde_json::from_slice(value).expect("JSON");
         records.push((key.to_vec(), record));
     }
-    // By name.
+    // The records are in the order of names.
     let [(_, mut aside), (key, old)] = <[_; 2]>::try_from(records).expect("two schema sets");
     aside["id"] = old["id"].clone();
     drop(cursor);
@@ -307,36 +315,36 @@ fn put_modules_unseen(bench: &Bench, body: &str) {
 }
 
 #[test]
-fn repair_takes_misfits_out_into_a_private_file() {
-    let bench = bench();
-    put_modules_unseen(&bench, NEW);
-    let checked = run(&bench, &["check"]);
+fn repair_moves_invalid_data_to_a_private_file() {
+    let sandbox = sandbox();
+    replace_modules_unchecked(&sandbox, NEW);
+    let checked = run(&sandbox, &["check"]);
     for part in ["/m:old", "/m:n", "/m:l"] {
         assert!(checked.stdout.contains(part), "{part}: {checked:?}");
     }
-    let told = checked.failed(1);
-    assert!(told.contains("espalier repair"), "{told}");
-    let looked = bench.run(&["repair", STORE[1]]).ok();
+    let output = checked.failed(1);
+    assert!(output.contains("espalier repair"), "{output}");
+    let report = sandbox.run(&["repair", STORE[1]]).ok();
     assert!(
-        looked.contains("/m:old") && looked.contains("--output"),
-        "{looked}"
+        report.contains("/m:old") && report.contains("--output"),
+        "{report}"
     );
-    let tried = bench
+    let tried = sandbox
         .run(&["repair", STORE[1], "--output", "out.jsonl", "--dry-run"])
         .ok();
     assert!(tried.contains("would be changed"), "{tried}");
-    assert!(!bench.path("out.jsonl").exists());
-    bench
+    assert!(!sandbox.path("out.jsonl").exists());
+    sandbox
         .run(&["repair", STORE[1], "--output", "store/out.jsonl"])
         .failed(2);
-    run(&bench, &["check"]).failed(1);
-    let done = bench.run(&["repair", STORE[1], "--output", "out.jsonl", "--json"]);
+    run(&sandbox, &["check"]).failed(1);
+    let done = sandbox.run(&["repair", STORE[1], "--output", "out.jsonl", "--json"]);
     let done = done.json();
     assert_eq!(done["repaired"], true);
     assert!(done["rows"].as_u64() > Some(0), "{done}");
-    run(&bench, &["check"]).ok();
-    assert_eq!(export(&bench), new_data());
-    let kept = fs::read_to_string(bench.path("out.jsonl")).expect("the file");
+    run(&sandbox, &["check"]).ok();
+    assert_eq!(export(&sandbox), new_data());
+    let kept = fs::read_to_string(sandbox.path("out.jsonl")).expect("the file");
     let lines: Vec<Value> = kept
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
@@ -345,26 +353,26 @@ fn repair_takes_misfits_out_into_a_private_file() {
         lines.iter().any(|line| line["values"]["m:old"] == "o"),
         "{kept}"
     );
-    let metadata = fs::metadata(bench.path("out.jsonl")).expect("the file");
+    let metadata = fs::metadata(sandbox.path("out.jsonl")).expect("the file");
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
-    // The file is not written over, and nothing is left to do.
-    bench
+    // The file is not overwritten, and a second repair has nothing to do.
+    sandbox
         .run(&["repair", STORE[1], "--output", "out.jsonl"])
         .failed(2);
-    let again = bench.run(&["repair", STORE[1]]).ok();
+    let again = sandbox.run(&["repair", STORE[1]]).ok();
     assert!(again.contains("everything fits"), "{again}");
 }
 
 /// RFC 7951, section 5.5: anydata is an object; anyxml may be any value.
 #[test]
-fn anyxml_that_is_no_object_does_not_become_anydata() {
-    let bench = Bench::new();
-    bench.write("old.yang", module("container c { anyxml a; anyxml b; }"));
-    bench.write("new.yang", module("container c { anydata a; anydata b; }"));
+fn anyxml_that_is_no_object_is_not_converted_to_anydata() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old.yang", module("container c { anyxml a; anyxml b; }"));
+    sandbox.write("new.yang", module("container c { anydata a; anydata b; }"));
     for (name, value, is_object) in [("list", "[1,2]", false), ("object", r#"{"x":1}"#, true)] {
         let store = format!("embedded:{name}");
-        let run = |arguments: &[&str]| run_on(&bench, &store, arguments);
-        bench.write("a.json", format!(r#"{{"m:c":{{"a":{value}}}}}"#));
+        let run = |arguments: &[&str]| run_on(&sandbox, &store, arguments);
+        sandbox.write("a.json", format!(r#"{{"m:c":{{"a":{value}}}}}"#));
         run(&["load", "a.json", "--yang", "old.yang"]).ok();
         let upgraded = run(&["upgrade", "--yang", "new.yang"]);
         match is_object {
@@ -381,36 +389,36 @@ fn anyxml_that_is_no_object_does_not_become_anydata() {
 }
 
 #[test]
-fn a_lock_of_another_session_refuses_modules_that_convert_nothing() {
-    let bench = Bench::new();
-    bench.write("old.yang", module("leaf a { type string; }"));
-    bench.write(
+fn lock_of_another_session_rejects_an_upgrade_without_conversions() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old.yang", module("leaf a { type string; }"));
+    sandbox.write(
         "new.yang",
         module("leaf a { type string; } leaf b { type string; }"),
     );
-    bench.write("a.json", r#"{"m:a":"1"}"#);
-    run(&bench, &["load", "a.json", "--yang", "old.yang"]).ok();
-    run(&bench, &["lock", "--session", "maria"]).ok();
-    let error = run(&bench, &["upgrade", "--yang", "new.yang"]).failed(1);
+    sandbox.write("a.json", r#"{"m:a":"1"}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "old.yang"]).ok();
+    run(&sandbox, &["lock", "--session", "maria"]).ok();
+    let error = run(&sandbox, &["upgrade", "--yang", "new.yang"]).failed(1);
     assert!(
         error.contains("locked by session") && error.contains("in-use"),
         "{error}"
     );
     run(
-        &bench,
+        &sandbox,
         &["upgrade", "--yang", "new.yang", "--session", "maria"],
     )
     .ok();
-    run(&bench, &["unlock", "--session", "maria"]).ok();
-    run(&bench, &["set", "/m:b", "x"]).ok();
+    run(&sandbox, &["unlock", "--session", "maria"]).ok();
+    run(&sandbox, &["set", "/m:b", "x"]).ok();
 }
 
 #[test]
-fn an_address_that_is_refused_changes_no_modules() {
-    let bench = bench();
+fn rejected_address_changes_no_modules() {
+    let sandbox = sandbox();
     let serve = ["serve", "--yang", "new", "--listen", "192.0.2.1:80"];
-    run(&bench, &serve).failed(2);
-    assert_eq!(export(&bench), data());
-    let schema = run(&bench, &["schema"]).ok();
+    run(&sandbox, &serve).failed(2);
+    assert_eq!(export(&sandbox), data());
+    let schema = run(&sandbox, &["schema"]).ok();
     assert!(schema.contains("old"), "{schema}");
 }

@@ -1,4 +1,4 @@
-//! Where the documents are, and how values and documents are given.
+//! Arguments of the commands: the store, values and documents.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -18,21 +18,21 @@ pub use crate::commands::store_option::StoreOption;
 
 const CREATE_HINT: &str = "make one: espalier documents configure NAME --store embedded:DIR";
 
-/// What is kept in the store.
-const KEPT: &str = "documents";
+/// The content of the store, for messages.
+const CONTENT: &str = "documents";
 
 impl StoreOption {
-    /// The documents of a store that there is.
+    /// Opens the documents of an existing store.
     pub fn documents(&self, settings: Settings) -> Result<Documents> {
-        Ok(of(&self.store(settings, KEPT, CREATE_HINT)?))
+        Ok(documents_of(&self.store(settings, CONTENT, CREATE_HINT)?))
     }
 
-    /// The documents of a store that is made where there is none.
+    /// Opens the documents of a store, which is created if it does not exist.
     pub fn new_documents(&self, settings: Settings) -> Result<Documents> {
-        Ok(of(&self.new_store(settings, KEPT)?))
+        Ok(documents_of(&self.new_store(settings, CONTENT)?))
     }
 
-    /// A collection that there is. A command reads little, so nothing is kept in memory.
+    /// Opens an existing collection, without a cache: a command reads little.
     pub fn collection(&self, settings: Settings, name: &str) -> Result<Collection<Json>> {
         let documents = self.documents(settings)?;
         documents
@@ -46,12 +46,12 @@ impl StoreOption {
     }
 }
 
-fn of(store: &Store) -> Documents {
+fn documents_of(store: &Store) -> Documents {
     let prefix = Subspace::Documents.key();
     Documents::new(Arc::clone(store.driver()), &prefix)
 }
 
-/// A value as it is written in an argument: JSON where it is some, else a string.
+/// Parses a value in an argument: JSON if it is valid JSON, else a string.
 pub fn value(text: &str) -> Result<Value> {
     let json = match parse_strict_json(text.as_bytes()) {
         Ok(json) => json,
@@ -64,7 +64,7 @@ pub fn value(text: &str) -> Result<Value> {
     })
 }
 
-/// A document as it is given: JSON, or `-` for JSON on standard input.
+/// Parses a document in an argument: JSON, or `-` for JSON on standard input.
 pub fn document(text: &str) -> Result<Json> {
     let mut input = String::new();
     let text = if text == STANDARD {
@@ -89,15 +89,15 @@ pub fn document(text: &str) -> Result<Json> {
 
 /// Documents that an index names.
 #[derive(Args, Clone, Debug, Default)]
-pub struct By {
+pub struct IndexSelector {
     /// Instead of a key: the document with this value of a unique index, or all documents with it of
     /// another index
     #[arg(long, value_name = "INDEX=VALUE", conflicts_with = "key")]
     pub by: Option<String>,
 }
 
-impl By {
-    /// The index and the value, where they are given.
+impl IndexSelector {
+    /// The index and the value, if given.
     pub fn parsed(&self) -> Result<Option<(&str, Value)>> {
         let Some(text) = &self.by else {
             return Ok(None);

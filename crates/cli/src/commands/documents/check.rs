@@ -23,16 +23,20 @@ pub struct Check {
     collection: String,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Check {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let found = collection.check()?;
         let value = json!({"findings": to_json(&found)});
-        output::print_result(self.place.output_options.json, &value, &to_text(&found))?;
+        output::print_result(
+            self.store_option.output_options.json,
+            &value,
+            &to_text(&found),
+        )?;
         if found.is_empty() {
             return Ok(());
         }
@@ -56,13 +60,13 @@ pub struct Repair {
     collection: String,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Repair {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let repaired = collection.repair()?;
         let value = json!({
             "mended": to_json(&repaired.mended),
@@ -73,7 +77,7 @@ impl Repair {
             repaired.mended.len(),
             repaired.left.len()
         );
-        output::print_result(self.place.output_options.json, &value, &text)?;
+        output::print_result(self.store_option.output_options.json, &value, &text)?;
         if repaired.left.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Which commands there are.
+//! The subcommands.
 
 use clap::{Args, Subcommand};
 
@@ -52,7 +52,7 @@ enum Command {
 }
 
 impl Documents {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         match &self.command {
             Command::Configure(command) => command.run(settings),
@@ -72,27 +72,27 @@ impl Documents {
         }
     }
 
-    /// Whether results and errors are for programs.
+    /// Whether results and errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
-        self.talk().json
+        self.output_options().json
     }
 
-    fn talk(&self) -> &OutputOptions {
+    fn output_options(&self) -> &OutputOptions {
         match &self.command {
-            Command::Configure(command) => &command.place.output_options,
-            Command::Ls(command) => &command.place.output_options,
-            Command::Get(command) => &command.place.output_options,
-            Command::Find(command) => &command.place.output_options,
-            Command::Insert(command) => &command.place.output_options,
-            Command::Put(command) => &command.place.output_options,
-            Command::Upsert(command) => &command.place.output_options,
-            Command::Update(command) => &command.place.output_options,
-            Command::Delete(command) => &command.place.output_options,
-            Command::Export(command) => &command.place.output_options,
-            Command::Import(command) => &command.place.output_options,
-            Command::Check(command) => &command.place.output_options,
-            Command::Repair(command) => &command.place.output_options,
-            Command::Watch(command) => &command.place.output_options,
+            Command::Configure(command) => &command.store_option.output_options,
+            Command::Ls(command) => &command.store_option.output_options,
+            Command::Get(command) => &command.store_option.output_options,
+            Command::Find(command) => &command.store_option.output_options,
+            Command::Insert(command) => &command.store_option.output_options,
+            Command::Put(command) => &command.store_option.output_options,
+            Command::Upsert(command) => &command.store_option.output_options,
+            Command::Update(command) => &command.store_option.output_options,
+            Command::Delete(command) => &command.store_option.output_options,
+            Command::Export(command) => &command.store_option.output_options,
+            Command::Import(command) => &command.store_option.output_options,
+            Command::Check(command) => &command.store_option.output_options,
+            Command::Repair(command) => &command.store_option.output_options,
+            Command::Watch(command) => &command.store_option.output_options,
         }
     }
 }

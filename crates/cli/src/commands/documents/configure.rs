@@ -50,13 +50,13 @@ pub struct Configure {
     policy: Option<String>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Configure {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let documents = self.place.new_documents(settings)?;
+        let documents = self.store_option.new_documents(settings)?;
         let stored = documents
             .list()?
             .into_iter()
@@ -68,16 +68,16 @@ impl Configure {
                 .any(|given| !given.is_empty());
         if let (Some(info), false) = (&stored, is_asked) {
             if info.indexes.iter().all(|index| index.is_built) {
-                return self.answer(info);
+                return self.print(info);
             }
             let collection = documents.open(&self.name, Some(info.policy))?;
             collection.build()?;
-            return self.answer(&collection.info()?);
+            return self.print(&collection.info()?);
         }
         let policy = self.policy(stored.as_ref())?;
         let indexes = self.indexes(stored.as_ref())?;
         let collection = documents.configure(&self.name, policy, indexes)?;
-        self.answer(&collection.info()?)
+        self.print(&collection.info()?)
     }
 
     fn policy(&self, stored: Option<&Info>) -> Result<Policy> {
@@ -128,15 +128,15 @@ impl Configure {
                 new.push(index(kind, text)?);
             }
         }
-        // One given twice is refused with all others that are declared.
-        indexes.retain(|known| new.iter().all(|index| index.name != known.name));
+        // A name that is given twice is rejected when all indexes are declared.
+        indexes.retain(|stored| new.iter().all(|index| index.name != stored.name));
         indexes.extend(new);
         Ok(indexes)
     }
 
-    fn answer(&self, info: &Info) -> Result<()> {
+    fn print(&self, info: &Info) -> Result<()> {
         output::print_result(
-            self.place.output_options.json,
+            self.store_option.output_options.json,
             &to_json(info),
             &to_text(info),
         )
@@ -160,7 +160,7 @@ fn index(kind: Kind, text: &str) -> Result<FieldIndex> {
     })
 }
 
-/// A collection, for programs.
+/// A collection as JSON.
 pub fn to_json(info: &Info) -> Value {
     let indexes = info.indexes.iter().map(|index| {
         json!({

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::{By, StoreOption};
+use super::arguments::{IndexSelector, StoreOption};
 use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -27,28 +27,30 @@ pub struct Delete {
     key: Vec<u64>,
 
     #[command(flatten)]
-    by: By,
+    by: IndexSelector,
 
     /// Everything: the documents, the indexes, the collection
     #[arg(long, conflicts_with_all = ["key", "by"])]
     collection_too: bool,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Delete {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         if self.collection_too {
-            self.place.documents(settings)?.remove(&self.collection)?;
+            self.store_option
+                .documents(settings)?
+                .remove(&self.collection)?;
             return output::print_result(
-                self.place.output_options.json,
+                self.store_option.output_options.json,
                 &json!({"collection": self.collection}),
                 "",
             );
         }
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let mut absent = Vec::new();
         let deleted = match (self.key.as_slice(), self.by.parsed()?) {
             (_, Some((index, value))) => collection.index(index)?.delete(value)?,
@@ -67,7 +69,7 @@ impl Delete {
         let text = format!("{deleted} deleted");
         if absent.is_empty() {
             return output::print_result(
-                self.place.output_options.json,
+                self.store_option.output_options.json,
                 &json!({ "deleted": deleted }),
                 &text,
             );

@@ -36,20 +36,24 @@ pub struct Export {
     force: bool,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Export {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         if self.output != STANDARD {
-            let store = self.place.store.clone().or_else(|| settings.store.clone());
+            let store = self
+                .store_option
+                .store
+                .clone()
+                .or_else(|| settings.store.clone());
             let (file, existing) = (Path::new(&self.output), Existing::of(self.force));
             output_file::check(file, existing, store.as_deref())?;
         }
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         if self.output == STANDARD {
-            let mut out = Noting::new(BufWriter::new(output::stdout(Form::Json)));
+            let mut out = ErrorKeepingWriter::new(BufWriter::new(output::stdout(Form::Json)));
             let exported = collection.export(&mut out);
             return match out.failure {
                 Some(failure) => Err(failure.into()),
@@ -62,7 +66,7 @@ impl Export {
         let count = self.write_file(&collection)?;
         let text = format!("{count} documents");
         output::print_result(
-            self.place.output_options.json,
+            self.store_option.output_options.json,
             &json!({ "documents": count }),
             &text,
         )
@@ -70,7 +74,7 @@ impl Export {
 }
 
 impl Export {
-    /// The file appears under its name only when it is complete.
+    /// Writes the file, which appears under its name only when it is complete.
     fn write_file(&self, collection: &Collection<Json>) -> Result<u64> {
         let failed = |error: io::Error| Failure::data(error.to_string()).in_file(&self.output);
         let mut file = OutputFile::create(Path::new(&self.output))?;
@@ -83,13 +87,13 @@ impl Export {
     }
 }
 
-/// A writer that keeps the error that ended it: whoever reads may have had enough.
-struct Noting<W> {
+/// A writer that keeps its error, which may be a closed pipe.
+struct ErrorKeepingWriter<W> {
     inner: W,
     failure: Option<io::Error>,
 }
 
-impl<W> Noting<W> {
+impl<W> ErrorKeepingWriter<W> {
     fn new(inner: W) -> Self {
         Self {
             inner,
@@ -98,7 +102,7 @@ impl<W> Noting<W> {
     }
 }
 
-impl<W: Write> Write for Noting<W> {
+impl<W: Write> Write for ErrorKeepingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.inner.write(bytes).map_err(|error| {
             let kind = error.kind();
@@ -133,19 +137,19 @@ pub struct Import {
     file: String,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Import {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let (input, _) = open(&self.file)?;
         let imported = collection
             .import(&mut BufReader::new(input))
             .map_err(|error| Failure::from(error).in_file(display_name(&self.file)))?;
         let text = format!("{} documents", imported.documents);
         let value = json!({ "documents": imported.documents });
-        output::print_result(self.place.output_options.json, &value, &text)
+        output::print_result(self.store_option.output_options.json, &value, &text)
     }
 }

@@ -86,13 +86,13 @@ pub struct Find {
     keys: bool,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Find {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let index = collection.index(&self.index)?;
         let values: Vec<_> = self
             .values
@@ -102,7 +102,7 @@ impl Find {
         let limit = self.limit.unwrap_or(usize::MAX);
         if self.keys && !self.all && !self.any && values.len() < 2 {
             let query = self.query(values.into_iter().next())?.limit(limit);
-            return print::keys(self.place.output_options, index.keys(query)?);
+            return print::keys(self.store_option.output_options, index.keys(query)?);
         }
         let found = match (values.as_slice(), self.all, self.any) {
             ([_, _, ..], false, false) => {
@@ -114,21 +114,21 @@ impl Find {
             ([], true, _) | ([], _, true) => {
                 return Err(Failure::usage("--all and --any are of values"));
             }
-            (values, true, _) => self.part(index.all(values)?, limit),
-            (values, _, true) => self.part(index.any(values)?, limit),
+            (values, true, _) => self.page(index.all(values)?, limit),
+            (values, _, true) => self.page(index.any(values)?, limit),
             _ => index.find(self.query(values.into_iter().next())?.limit(limit))?,
         };
         if self.keys {
             return print::keys(
-                self.place.output_options,
+                self.store_option.output_options,
                 found.into_iter().map(|(key, _)| key),
             );
         }
         let found = found.iter().map(|(key, document)| (*key, &**document));
-        print::documents(self.place.output_options.json, found)
+        print::documents(self.store_option.output_options.json, found)
     }
 
-    fn part<D>(&self, mut found: Vec<(u64, D)>, limit: usize) -> Vec<(u64, D)> {
+    fn page<D>(&self, mut found: Vec<(u64, D)>, limit: usize) -> Vec<(u64, D)> {
         if self.reverse {
             found.reverse();
         }

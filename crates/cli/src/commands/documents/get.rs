@@ -44,13 +44,13 @@ pub struct Get {
     limit: Option<usize>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Get {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         if self.keys.is_empty() {
             let mut selection = Selection::all()
                 .offset(self.offset)
@@ -58,7 +58,11 @@ impl Get {
             if self.reverse {
                 selection = selection.reversed();
             }
-            return print::selected(self.place.output_options.json, &collection, selection);
+            return print::selected(
+                self.store_option.output_options.json,
+                &collection,
+                selection,
+            );
         }
         for &key in &self.keys {
             let document = collection.get(key)?.ok_or_else(|| {
@@ -74,7 +78,7 @@ impl Get {
             let text = serde_json::to_string_pretty(&*document)
                 .map_err(|error| Failure::data(error.to_string()))?;
             let value = json!({"key": key, "document": *document});
-            output::print_result(self.place.output_options.json, &value, &text)?;
+            output::print_result(self.store_option.output_options.json, &value, &text)?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 
-/// What stands for the documents themselves beside the names of indexes.
+/// The entry for the documents themselves, listed next to the indexes.
 pub const DATA: &str = "data";
 
 /// List collections, the indexes of a collection, the values of an index, or the keys of a value
@@ -48,16 +48,16 @@ pub struct Ls {
     limit: usize,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Ls {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let Some(name) = &self.collection else {
             return self.collections(settings);
         };
-        let collection = self.place.collection(settings, name)?;
+        let collection = self.store_option.collection(settings, name)?;
         match (self.index.as_deref(), self.value.as_deref()) {
             (None, _) => self.indexes(&collection),
             (Some(DATA), None) => {
@@ -67,8 +67,8 @@ impl Ls {
                     ControlFlow::Continue(())
                 })?;
                 let count = collection.count()?;
-                print::keys(self.place.output_options, keys.iter().copied())?;
-                self.tell_more(count.saturating_sub(keys.len() as u64), "documents");
+                print::keys(self.store_option.output_options, keys.iter().copied())?;
+                self.report_omitted(count.saturating_sub(keys.len() as u64), "documents");
                 Ok(())
             }
             (Some(DATA), Some(_)) => Err(Failure::usage("data has keys, no values")
@@ -78,18 +78,22 @@ impl Ls {
                 let mut keys = collection.index(index)?.keys(Query::value(value(text)?))?;
                 let more = keys.len().saturating_sub(self.limit);
                 keys.truncate(self.limit);
-                print::keys(self.place.output_options, keys.iter().copied())?;
-                self.tell_more(more as u64, "documents");
+                print::keys(self.store_option.output_options, keys.iter().copied())?;
+                self.report_omitted(more as u64, "documents");
                 Ok(())
             }
         }
     }
 
     fn collections(&self, settings: Settings) -> Result<()> {
-        let documents = self.place.documents(settings)?;
+        let documents = self.store_option.documents(settings)?;
         for info in documents.list()? {
             let text = format!("{}/", escaped(&info.name));
-            output::print_result(self.place.output_options.json, &to_json(&info), &text)?;
+            output::print_result(
+                self.store_option.output_options.json,
+                &to_json(&info),
+                &text,
+            )?;
         }
         let damaged: Vec<_> = documents
             .damaged()?
@@ -115,18 +119,18 @@ impl Ls {
                 index.kind
             ));
         }
-        output::print_result(self.place.output_options.json, &value, &text)
+        output::print_result(self.store_option.output_options.json, &value, &text)
     }
 
     fn values(&self, collection: &Collection<Json>, index: &str) -> Result<()> {
         let mut listed = collection.index(index)?.values(None, usize::MAX)?;
         let more = listed.len().saturating_sub(self.limit);
         listed.truncate(self.limit);
-        self.tell_more(more as u64, "values");
+        self.report_omitted(more as u64, "values");
         print::lines(
-            self.place.output_options.form(),
+            self.store_option.output_options.form(),
             listed.into_iter().map(|listed| {
-                if self.place.output_options.json {
+                if self.store_option.output_options.json {
                     json!({"value": listed.value.to_json(), "documents": listed.count}).to_string()
                 } else {
                     format!("{:>10}  {}", listed.count, listed.value)
@@ -135,8 +139,8 @@ impl Ls {
         )
     }
 
-    /// Says on standard error what the limit left out.
-    fn tell_more(&self, more: u64, what: &str) {
+    /// Reports on standard error how many entries the limit omitted.
+    fn report_omitted(&self, more: u64, what: &str) {
         if more > 0 {
             eprintln!("{more} more {what}; --limit NUMBER shows more");
         }

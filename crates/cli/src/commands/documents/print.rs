@@ -1,4 +1,4 @@
-//! What people and programs see.
+//! Output of the commands, as text or JSON.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -10,15 +10,15 @@ use crate::settings::OutputOptions;
 use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 
-/// Prints documents with their keys: a line each.
+/// Prints documents with their keys, one per line.
 pub fn documents<'a>(
     is_json: bool,
     found: impl IntoIterator<Item = (u64, &'a Json)>,
 ) -> Result<()> {
-    // A document is JSON, whatever stands before it.
+    // A document is JSON, also after a key in text output.
     let mut out = io::BufWriter::new(output::stdout(Form::Json));
     for (key, document) in found {
-        one(&mut out, is_json, key, document)?;
+        print_document(&mut out, is_json, key, document)?;
     }
     Ok(out.flush()?)
 }
@@ -28,7 +28,7 @@ pub fn selected(is_json: bool, collection: &Collection<Json>, selection: Selecti
     let mut out = io::BufWriter::new(output::stdout(Form::Json));
     let mut written = Ok(());
     collection.for_each(selection, |key, document| {
-        written = one(&mut out, is_json, key, &document);
+        written = print_document(&mut out, is_json, key, &document);
         match written {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
@@ -38,7 +38,12 @@ pub fn selected(is_json: bool, collection: &Collection<Json>, selection: Selecti
     Ok(out.flush()?)
 }
 
-fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Result<()> {
+fn print_document(
+    out: &mut impl Write,
+    is_json: bool,
+    key: u64,
+    document: &Json,
+) -> io::Result<()> {
     if is_json {
         writeln!(out, "{}", json!({"key": key, "document": document}))
     } else {
@@ -46,7 +51,7 @@ fn one(out: &mut impl Write, is_json: bool, key: u64, document: &Json) -> io::Re
     }
 }
 
-/// Prints keys of documents: a line each.
+/// Prints keys of documents, one per line.
 pub fn keys(output_options: OutputOptions, keys: impl IntoIterator<Item = u64>) -> Result<()> {
     let shown = |key: u64| match output_options.json {
         true => json!({ "key": key }).to_string(),

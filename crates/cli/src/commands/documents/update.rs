@@ -4,7 +4,7 @@ use clap::Args;
 use espalier_documents::{Kind, merge_patch};
 use serde_json::json;
 
-use super::arguments::{By, StoreOption, document};
+use super::arguments::{IndexSelector, StoreOption, document};
 use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -33,24 +33,24 @@ pub struct Update {
     key: Option<u64>,
 
     #[command(flatten)]
-    by: By,
+    by: IndexSelector,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Update {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let patch = document(&self.patch)?;
-        let change = |held: &mut serde_json::Value| merge_patch(held, &patch);
+        let change = |document: &mut serde_json::Value| merge_patch(document, &patch);
         let new = match (self.key, self.by.parsed()?) {
             (Some(key), _) => collection.update(key, change)?,
             (None, Some((index, value))) => {
                 let index = collection.index(index)?;
                 if index.kind() != Kind::Unique {
-                    return self.answer_several(&index.update_all(value, change)?);
+                    return self.print_keys(&index.update_all(value, change)?);
                 }
                 index.update(value, change)?
             }
@@ -60,16 +60,16 @@ impl Update {
             }
         };
         output::print_result(
-            self.place.output_options.json,
+            self.store_option.output_options.json,
             &json!({ "document": *new }),
             &new.to_string(),
         )
     }
 
-    fn answer_several(&self, keys: &[u64]) -> Result<()> {
+    fn print_keys(&self, keys: &[u64]) -> Result<()> {
         let updated = keys.len();
         output::print_result(
-            self.place.output_options.json,
+            self.store_option.output_options.json,
             &json!({"updated": updated, "keys": keys}),
             &format!("{updated} updated"),
         )

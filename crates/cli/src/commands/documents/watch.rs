@@ -18,10 +18,10 @@ use espalier_terminal::Result;
 use espalier_terminal::output::{self, Form};
 
 /// The longest wait for one event.
-const WAIT: Duration = Duration::from_secs(3600);
+const WAIT_MAX: Duration = Duration::from_secs(3600);
 
-/// The rest after the collection was read again.
-const GAP_REST: Duration = Duration::from_millis(100);
+/// The pause after the collection was read again.
+const GAP_PAUSE: Duration = Duration::from_millis(100);
 
 /// Print the changes of a collection as they happen, from all processes
 #[derive(Args, Debug)]
@@ -49,34 +49,38 @@ pub struct Watch {
     seconds: Option<u64>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Watch {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let end = self.seconds.map(Duration::from_secs);
         let end = end.and_then(|seconds| Instant::now().checked_add(seconds));
         let mut feed = collection.watch(None)?;
-        // After the feed began, so that nothing is between the two.
-        let mut seen = Seen {
+        // Read after the feed began, so that no change is missed.
+        let mut printer = ChangePrinter {
             collection,
             hasher: RandomState::new(),
-            known: HashMap::new(),
+            hashes: HashMap::new(),
             left: self.count.unwrap_or(u64::MAX),
         };
-        seen.differences()?;
+        printer.differences()?;
         print(&json!({ "version": feed.begin().0 }))?;
-        while seen.left > 0 {
-            let wait = end.map_or(WAIT, |end| end.saturating_duration_since(Instant::now()));
+        while printer.left > 0 {
+            let wait = end.map_or(WAIT_MAX, |end| {
+                end.saturating_duration_since(Instant::now())
+            });
             match feed.next(wait)? {
-                Some(Event::Commit { version, changes }) => seen.tell(version, changes)?,
+                Some(Event::Commit { version, changes }) => {
+                    printer.print_commit(version, changes)?
+                }
                 Some(Event::Gap { version }) => {
-                    let changes = seen.differences()?;
-                    seen.print(version, changes)?;
-                    // What comes meanwhile is read at once.
-                    thread::sleep(GAP_REST);
+                    let changes = printer.differences()?;
+                    printer.print(version, changes)?;
+                    // Changes during the pause are read together.
+                    thread::sleep(GAP_PAUSE);
                 }
                 None if end.is_some_and(|end| Instant::now() >= end) => break,
                 None => {}
@@ -86,50 +90,54 @@ impl Watch {
     }
 }
 
-/// What became of documents, by their keys; none of those that were deleted.
+/// The changed documents by key; `None` for deleted ones.
 type Changes = BTreeMap<u64, Option<Arc<Json>>>;
 
-/// What was seen of a collection: enough to tell whether a document is another now.
-struct Seen {
+/// Prints the changes of a collection. Keeps a hash of each document to detect changes.
+struct ChangePrinter {
     collection: Collection<Json>,
     hasher: RandomState,
-    known: HashMap<u64, u64>,
+    hashes: HashMap<u64, u64>,
     /// How many changes are still to be printed.
     left: u64,
 }
 
-impl Seen {
-    /// Notes a document; whether it is another than it was.
-    fn note(&mut self, key: u64, document: Option<&Json>) -> bool {
+impl ChangePrinter {
+    /// Records a document; returns whether it differs from the recorded one.
+    fn record(&mut self, key: u64, document: Option<&Json>) -> bool {
         let Some(document) = document else {
-            return self.known.remove(&key).is_some();
+            return self.hashes.remove(&key).is_some();
         };
         let now = self.hasher.hash_one(document.to_string());
-        self.known.insert(key, now) != Some(now)
+        self.hashes.insert(key, now) != Some(now)
     }
 
-    /// Prints those changes of a commit that were not seen yet.
-    fn tell(&mut self, version: Version, changes: Vec<(u64, Option<Arc<Json>>)>) -> Result<()> {
+    /// Prints the changes of a commit that are not recorded yet.
+    fn print_commit(
+        &mut self,
+        version: Version,
+        changes: Vec<(u64, Option<Arc<Json>>)>,
+    ) -> Result<()> {
         let changes = changes.into_iter();
-        let new = changes.filter(|(key, document)| self.note(*key, document.as_deref()));
+        let new = changes.filter(|(key, document)| self.record(*key, document.as_deref()));
         let new = new.collect();
         self.print(version, new)
     }
 
-    /// Reads the collection; what differs from what was seen.
+    /// Reads the collection; returns the differences from the recorded documents.
     fn differences(&mut self) -> Result<Changes> {
-        let mut gone: BTreeSet<u64> = self.known.keys().copied().collect();
+        let mut gone: BTreeSet<u64> = self.hashes.keys().copied().collect();
         let mut changed = Changes::new();
         let collection = self.collection.clone();
         collection.for_each(Selection::all(), |key, document| {
             gone.remove(&key);
-            if self.note(key, Some(&document)) {
+            if self.record(key, Some(&document)) {
                 changed.insert(key, Some(document));
             }
             ControlFlow::Continue(())
         })?;
         for key in gone {
-            self.known.remove(&key);
+            self.hashes.remove(&key);
             changed.insert(key, None);
         }
         Ok(changed)
@@ -151,7 +159,7 @@ impl Seen {
     }
 }
 
-/// Prints a line that is there at once, also in a pipe.
+/// Prints a line and flushes it, also into a pipe.
 fn print(value: &Json) -> Result<()> {
     let mut out = output::stdout(Form::Json);
     writeln!(out, "{value}")?;

@@ -31,20 +31,20 @@ pub struct Insert {
     key: Option<u64>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Insert {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let document = document(&self.document)?;
         let key = match self.key {
             Some(key) => collection.put_new(key, document).map(|()| key)?,
             None => collection.insert(document)?,
         };
         output::print_result(
-            self.place.output_options.json,
+            self.store_option.output_options.json,
             &json!({ "key": key }),
             &key.to_string(),
         )
@@ -70,16 +70,16 @@ pub struct Put {
     document: String,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Put {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let old = collection.put(self.key, document(&self.document)?)?;
         let value = json!({"key": self.key, "replaced": old.is_some()});
-        output::print_result(self.place.output_options.json, &value, "")
+        output::print_result(self.store_option.output_options.json, &value, "")
     }
 }
 
@@ -104,16 +104,16 @@ pub struct Upsert {
     document: String,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Upsert {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let collection = self.place.collection(settings, &self.collection)?;
+        let collection = self.store_option.collection(settings, &self.collection)?;
         let key = collection.upsert(&self.index, document(&self.document)?)?;
         output::print_result(
-            self.place.output_options.json,
+            self.store_option.output_options.json,
             &json!({ "key": key }),
             &key.to_string(),
         )

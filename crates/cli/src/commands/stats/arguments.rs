@@ -1,4 +1,4 @@
-//! Where the statistics are, and which metric is meant.
+//! Arguments of the commands: the store, the metric and times.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ pub use crate::commands::store_option::StoreOption;
 
 const CREATE_HINT: &str = "make one: espalier stats configure --store embedded:DIR";
 
-/// What is kept in the store.
-const KEPT: &str = "statistics";
+/// The content of the store, for messages.
+const CONTENT: &str = "statistics";
 
 impl StoreOption {
-    /// The statistics of a store that there is.
+    /// Opens the statistics of an existing store.
     pub fn stats(&self, settings: Settings) -> Result<Stats> {
-        of(&self.store(settings, KEPT, CREATE_HINT)?)
+        stats_of(&self.store(settings, CONTENT, CREATE_HINT)?)
     }
 
-    /// The statistics of a store that is made where there is none.
+    /// Opens the statistics of a store, which is created if it does not exist.
     pub fn new_stats(&self, settings: Settings) -> Result<Stats> {
-        of(&self.new_store(settings, KEPT)?)
+        stats_of(&self.new_store(settings, CONTENT)?)
     }
 }
 
-fn of(store: &Store) -> Result<Stats> {
+fn stats_of(store: &Store) -> Result<Stats> {
     let prefix = Subspace::Statistics.key();
     let driver = Arc::clone(store.driver());
     Ok(Stats::open(driver, &prefix, Arc::new(SystemClock))?)
@@ -36,7 +36,7 @@ fn of(store: &Store) -> Result<Stats> {
 
 /// A metric, as arguments name it.
 #[derive(Args, Clone, Debug)]
-pub struct Named {
+pub struct MetricArguments {
     /// The name of the metric, such as `event::signup`
     #[arg(value_name = "METRIC")]
     pub name: String,
@@ -46,7 +46,7 @@ pub struct Named {
     pub labels: Vec<String>,
 }
 
-impl Named {
+impl MetricArguments {
     /// The metric.
     pub fn metric(&self) -> Result<Metric> {
         let mut metric = Metric::new(&self.name);
@@ -63,7 +63,7 @@ impl Named {
     }
 }
 
-/// A time that was given, or now.
+/// Parses a time; the current time if none is given.
 pub fn time(stats: &Stats, text: Option<&str>) -> Result<Timestamp> {
     match text {
         None | Some("now") => Ok(Timestamp::now()),
@@ -71,7 +71,7 @@ pub fn time(stats: &Stats, text: Option<&str>) -> Result<Timestamp> {
     }
 }
 
-/// A mistake in an argument.
+/// The failure of an invalid argument.
 pub fn usage(error: espalier_stats::Error) -> Failure {
     Failure::usage(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Which commands there are.
+//! The subcommands.
 
 use clap::{Args, Subcommand};
 
@@ -44,7 +44,7 @@ enum Command {
 }
 
 impl Stats {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         match &self.command {
             Command::Configure(command) => command.run(settings),
@@ -62,21 +62,21 @@ impl Stats {
         }
     }
 
-    /// Whether results and errors are for programs.
+    /// Whether results and errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
         match &self.command {
-            Command::Configure(command) => command.place.output_options.json,
-            Command::Track(command) => command.place.output_options.json,
-            Command::Assert(command) => command.place.output_options.json,
-            Command::Assort(command) => command.place.output_options.json,
-            Command::Observe(command) => command.place.output_options.json,
-            Command::Values(command) => command.place.output_options.json,
-            Command::Series(command) => command.place.output_options.json,
-            Command::Beam(command) => command.place.output_options.json,
-            Command::Scan(command) => command.place.output_options.json,
-            Command::Keys(command) => command.place.output_options.json,
-            Command::Delete(command) => command.place.output_options.json,
-            Command::Import(command) => command.place.output_options.json,
+            Command::Configure(command) => command.store_option.output_options.json,
+            Command::Track(command) => command.store_option.output_options.json,
+            Command::Assert(command) => command.store_option.output_options.json,
+            Command::Assort(command) => command.store_option.output_options.json,
+            Command::Observe(command) => command.store_option.output_options.json,
+            Command::Values(command) => command.store_option.output_options.json,
+            Command::Series(command) => command.store_option.output_options.json,
+            Command::Beam(command) => command.store_option.output_options.json,
+            Command::Scan(command) => command.store_option.output_options.json,
+            Command::Keys(command) => command.store_option.output_options.json,
+            Command::Delete(command) => command.store_option.output_options.json,
+            Command::Import(command) => command.store_option.output_options.json,
         }
     }
 }

@@ -40,14 +40,14 @@ pub struct Configure {
 
     /// Whether each write is listed among the active metrics
     #[arg(long, value_name = "WHETHER")]
-    list_active: Option<Whether>,
+    list_active: Option<OnOff>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Whether {
+enum OnOff {
     /// It is
     On,
     /// It is not: half as much is written
@@ -55,9 +55,9 @@ enum Whether {
 }
 
 impl Configure {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.new_stats(settings)?;
+        let stats = self.store_option.new_stats(settings)?;
         let mut chosen = stats.settings();
         self.change(&mut chosen)?;
         stats.configure(chosen)?;
@@ -66,7 +66,11 @@ impl Configure {
         let text: Vec<_> = text
             .map(|(name, value)| format!("{name:<14} {}", plain(value)))
             .collect();
-        output::print_result(self.place.output_options.json, &value, &text.join("\n"))
+        output::print_result(
+            self.store_option.output_options.json,
+            &value,
+            &text.join("\n"),
+        )
     }
 
     fn change(&self, chosen: &mut espalier_stats::Settings) -> Result<()> {
@@ -101,12 +105,12 @@ impl Configure {
                 }
                 chosen
                     .retention
-                    .insert(granularity, times::span(kept)?.as_secs());
+                    .insert(granularity, times::parse_duration(kept)?.as_secs());
             }
         }
         match self.list_active {
-            Some(Whether::On) => chosen.system = SystemMetric::Written,
-            Some(Whether::Off) => chosen.system = SystemMetric::Off,
+            Some(OnOff::On) => chosen.system = SystemMetric::Written,
+            Some(OnOff::Off) => chosen.system = SystemMetric::Off,
             None => {}
         }
         Ok(())

@@ -13,8 +13,8 @@ use espalier_terminal::output;
 use espalier_terminal::progress::ProgressReader;
 use espalier_terminal::{Failure, Result};
 
-/// Skipped lines that are told.
-const SKIPPED_SHOWN: usize = 10;
+/// The maximum number of skipped lines that are listed.
+const SKIPPED_LISTED_MAX: usize = 10;
 
 /// Read StatsD lines, the text format of Prometheus, or JSON lines
 #[derive(Args, Debug)]
@@ -48,7 +48,7 @@ pub struct Import {
     request_id: Option<String>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -62,9 +62,9 @@ enum Format {
 }
 
 impl Import {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.at.as_deref())?;
         let format = match self.format {
             Format::Statsd => import::Format::Statsd,
@@ -80,10 +80,10 @@ impl Import {
         let report = report
             .map_err(|error| Failure::from(error).in_file(document::display_name(&self.file)))?;
         input.into_inner().finish();
-        self.told(&report)
+        self.print_report(&report)
     }
 
-    fn told(&self, report: &Report) -> Result<()> {
+    fn print_report(&self, report: &Report) -> Result<()> {
         let lines = report.lines.iter();
         let lines: Vec<_> = lines
             .map(|line| json!({"line": line.line, "reason": line.reason}))
@@ -101,14 +101,14 @@ impl Import {
                 report.repeated
             ));
         }
-        for line in report.lines.iter().take(SKIPPED_SHOWN) {
+        for line in report.lines.iter().take(SKIPPED_LISTED_MAX) {
             text.push_str(&format!("\n  line {}: {}", line.line, line.reason));
         }
-        if report.lines.len() > SKIPPED_SHOWN {
+        if report.lines.len() > SKIPPED_LISTED_MAX {
             text.push_str(&format!(
                 "\n  ...; with --json the first {SKIPPED_REPORTED_MAX}"
             ));
         }
-        output::print_result(self.place.output_options.json, &value, &text)
+        output::print_result(self.store_option.output_options.json, &value, &text)
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::{Named, StoreOption};
+use super::arguments::{MetricArguments, StoreOption};
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::output;
@@ -21,15 +21,15 @@ pub struct Keys {
     prefix: String,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Keys {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         for metric in stats.keys(&self.prefix)? {
-            if self.place.output_options.json {
+            if self.store_option.output_options.json {
                 let value = json!({"metric": metric.name, "labels": metric.labels});
                 output::print_result(true, &value, "")?;
             } else {
@@ -50,22 +50,22 @@ Examples:
   espalier stats delete http --label status=200 --store embedded:counts")]
 pub struct Delete {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Delete {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let metric = self.metric.metric()?;
         if !stats.delete(metric.clone())? {
             return Err(Failure::data(format!("there is no metric {metric}"))
                 .hint("`espalier stats keys` lists the metrics and their labels"));
         }
         let deleted = json!({"deleted": metric.name, "labels": metric.labels});
-        output::print_result(self.place.output_options.json, &deleted, "")
+        output::print_result(self.store_option.output_options.json, &deleted, "")
     }
 }

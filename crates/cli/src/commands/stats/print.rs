@@ -1,4 +1,4 @@
-//! What people and programs see.
+//! Output of the commands, as text or JSON.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
+    fn columns_fit_their_widest_cell() {
         let rows = [
             vec!["at".into(), "n".into()],
             vec!["x".into(), "1000".into()],

@@ -1,4 +1,4 @@
-//! Which range is read.
+//! Arguments that select a range of buckets.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use espalier_terminal::{Failure, Result};
 
 /// A range of buckets.
 #[derive(Args, Clone, Debug)]
-pub struct Span {
+pub struct RangeArguments {
     /// The length of the buckets, as in `15m`, `1h`, `1d`, `1mo`
     #[arg(long, short, value_name = "LENGTH", default_value = "1h")]
     granularity: String,
@@ -33,22 +33,24 @@ pub struct Span {
     skip_blanks: bool,
 }
 
-impl Span {
+impl RangeArguments {
     /// The range.
     pub fn range(&self, stats: &Stats) -> Result<Range> {
         let granularity: Granularity = self.granularity.parse().map_err(usage)?;
         if !stats.settings().granularities.contains(&granularity) {
-            let known = stats.settings().granularities;
-            let known: Vec<_> = known.iter().map(ToString::to_string).collect();
+            let granularities = stats.settings().granularities;
+            let granularities: Vec<_> = granularities.iter().map(ToString::to_string).collect();
             let message = format!("nothing is written at the granularity {granularity}");
-            return Err(Failure::usage(message).hint(format!("there are {}", known.join(" "))));
+            return Err(
+                Failure::usage(message).hint(format!("there are {}", granularities.join(" ")))
+            );
         }
-        // One now: else a range from now would begin after it ends.
+        // The current time is read once: otherwise a range from now could begin after its end.
         let to = time(stats, self.to.as_deref())?;
         let from = match self.from.as_deref() {
             Some("now") if matches!(self.to.as_deref(), None | Some("now")) => to,
             Some(from) => time(stats, Some(from))?,
-            None => before(to, times::span(&self.last)?)?,
+            None => before(to, times::parse_duration(&self.last)?)?,
         };
         let range = Range::new(granularity, from, to);
         Ok(if self.skip_blanks {

@@ -6,9 +6,9 @@ use clap::{ArgGroup, Args};
 use espalier_stats::{Aggregate, Calendar, Expression, Group, Number, Path, Pattern, Query, Stats};
 use serde::Serialize;
 
-use super::arguments::{Named, StoreOption, usage};
+use super::arguments::{MetricArguments, StoreOption, usage};
 use super::print;
-use super::range::Span;
+use super::range::RangeArguments;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
@@ -31,10 +31,10 @@ Examples:
       --store embedded:counts")]
 pub struct Series {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     #[command(flatten)]
-    span: Span,
+    span: RangeArguments,
 
     /// The values to show [default: all]
     #[arg(long, value_name = "PATH")]
@@ -88,21 +88,21 @@ pub struct Series {
     result: Option<String>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
-/// One line of the output for programs.
+/// One line of the JSON output.
 #[derive(Serialize)]
-struct Shown<T: Serialize> {
+struct JsonLine<T: Serialize> {
     labels: BTreeMap<String, String>,
     #[serde(flatten)]
     made: T,
 }
 
 impl Series {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         if !self.quantiles.is_empty() {
             return self.quantiles(&stats);
         }
@@ -129,7 +129,7 @@ impl Series {
         Ok(query)
     }
 
-    /// The one value that is meant.
+    /// The single path that is named.
     fn exact_path(&self) -> Result<Path> {
         let path = self.path.as_deref().ok_or_else(|| {
             Failure::usage("which value is meant is not said").hint("add --path PATH")
@@ -185,7 +185,7 @@ impl Series {
             .series
             .aggregate(aggregate, &path, self.slices)
             .map_err(usage)?;
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let made = BTreeMap::from([(aggregate.as_str(), numbers)]);
             return self.show_json(group, made);
         }
@@ -202,7 +202,7 @@ impl Series {
         name: &str,
         slices: &[Vec<(String, Number)>],
     ) -> Result<()> {
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let made = BTreeMap::from([(name, slices)]);
             return self.show_json(group, made);
         }
@@ -218,7 +218,7 @@ impl Series {
 
     fn show_timeline(&self, group: &Group, pattern: &Pattern, calendar: &Calendar) -> Result<()> {
         let lines = group.series.timeline(pattern, self.slices).map_err(usage)?;
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let lines = lines.iter().map(|(path, slices)| {
                 let slices = slices.iter().map(|points| {
                     let points = points
@@ -242,7 +242,7 @@ impl Series {
     }
 
     fn show_json(&self, group: &Group, made: impl Serialize) -> Result<()> {
-        print::json(&Shown {
+        print::json(&JsonLine {
             labels: group.labels.clone(),
             made,
         })
@@ -254,7 +254,7 @@ impl Series {
             return Err(no_metric(query));
         }
         for (group, total) in groups {
-            if self.place.output_options.json {
+            if self.store_option.output_options.json {
                 self.show_json(&group, BTreeMap::from([("total", total)]))?;
             } else {
                 print::line(format_args!("{}{total}", prefix(&group)))?;
@@ -276,7 +276,7 @@ impl Series {
             let value = sketch.quantile(quantile).map_err(usage)?;
             found.push((quantile, value));
         }
-        if self.place.output_options.json {
+        if self.store_option.output_options.json {
             let values = found
                 .iter()
                 .map(|(quantile, value)| (quantile.to_string(), *value));
@@ -300,7 +300,7 @@ fn no_metric(query: &Query) -> Failure {
         .hint("`espalier stats keys` lists the metrics and their labels")
 }
 
-/// A sparkline, and what there is to say of its numbers.
+/// A sparkline, with a summary of its numbers.
 fn summary(name: &str, numbers: &[Option<Number>]) -> Result<Vec<String>> {
     let mut row = vec![format!("{name}  {}", print::sparkline(numbers))];
     for aggregate in [Aggregate::Sum, Aggregate::Min, Aggregate::Max] {
@@ -311,7 +311,7 @@ fn summary(name: &str, numbers: &[Option<Number>]) -> Result<Vec<String>> {
     Ok(row)
 }
 
-/// The labels of a group, before what is said of it.
+/// The labels of a group, as the prefix of its output.
 fn prefix(group: &Group) -> String {
     let labels = group
         .labels

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::arguments::{Named, StoreOption, time, usage};
+use super::arguments::{MetricArguments, StoreOption, time, usage};
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::output;
@@ -19,7 +19,7 @@ Examples:
   espalier stats beam worker::7 '{\"state\":\"up\",\"queue\":12}' --store embedded:counts")]
 pub struct Beam {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     /// The status
     #[arg(value_name = "JSON")]
@@ -30,13 +30,13 @@ pub struct Beam {
     at: Option<String>,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Beam {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let at = time(&stats, self.at.as_deref())?;
         let beamed = stats
             .beam(self.metric.metric()?, at, &self.status)
@@ -46,7 +46,7 @@ impl Beam {
             Beamed::Outdated => ("outdated", "a later status was there already; it stays"),
         };
         output::print_result(
-            self.place.output_options.json,
+            self.store_option.output_options.json,
             &json!({ "outcome": outcome }),
             text,
         )
@@ -61,18 +61,18 @@ Examples:
   espalier stats scan worker:: --prefix --store embedded:counts")]
 pub struct Scan {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     /// All metrics whose names begin with this
     #[arg(long, conflicts_with = "labels")]
     prefix: bool,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct StatusLine<'a> {
     metric: &'a str,
     labels: &'a std::collections::BTreeMap<String, String>,
     at: String,
@@ -80,9 +80,9 @@ struct Shown<'a> {
 }
 
 impl Scan {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let statuses = if self.prefix {
             stats.statuses(&self.metric.name)?
         } else {
@@ -92,8 +92,8 @@ impl Scan {
         };
         let calendar = stats.calendar();
         for status in &statuses {
-            if self.place.output_options.json {
-                print::json(&shown(status, &calendar)?)?;
+            if self.store_option.output_options.json {
+                print::json(&status_line(status, &calendar)?)?;
             } else {
                 let at = calendar.show_time(status.at);
                 print::line(format_args!("{}  {at}  {}", status.metric, status.json))?;
@@ -103,9 +103,9 @@ impl Scan {
     }
 }
 
-fn shown<'a>(status: &'a Status, calendar: &Calendar) -> Result<Shown<'a>> {
+fn status_line<'a>(status: &'a Status, calendar: &Calendar) -> Result<StatusLine<'a>> {
     let json = RawValue::from_string(status.json.clone());
-    Ok(Shown {
+    Ok(StatusLine {
         metric: &status.metric.name,
         labels: &status.metric.labels,
         at: calendar.show_time(status.at),

@@ -3,9 +3,9 @@
 use clap::{Args, ValueEnum};
 use espalier_stats::output;
 
-use super::arguments::{Named, StoreOption};
+use super::arguments::{MetricArguments, StoreOption};
 use super::print;
-use super::range::Span;
+use super::range::RangeArguments;
 use crate::settings::Settings;
 use espalier_terminal::Result;
 
@@ -23,17 +23,17 @@ Examples:
       --store embedded:counts")]
 pub struct Values {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     #[command(flatten)]
-    span: Span,
+    span: RangeArguments,
 
     /// The output format; with --json, JSON
     #[arg(long, default_value = "table")]
     format: Format,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -47,13 +47,13 @@ enum Format {
 }
 
 impl Values {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
+        let stats = self.store_option.stats(settings)?;
         let points = stats.values(self.metric.metric()?, self.span.range(&stats)?)?;
         let calendar = stats.calendar();
         match self.format {
-            _ if self.place.output_options.json => {
+            _ if self.store_option.output_options.json => {
                 print::json_text(&output::json(&points, &calendar)?)
             }
             Format::Json => print::json_text(&output::json(&points, &calendar)?),

@@ -8,20 +8,20 @@ use espalier_stats::{
 };
 use serde_json::json;
 
-use super::arguments::{Named, StoreOption, time, usage};
+use super::arguments::{MetricArguments, StoreOption, time, usage};
 use crate::settings::Settings;
 use espalier_terminal::document::STANDARD;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// The most bytes of values on standard input: 16 MiB.
+/// The maximum size of values on standard input: 16 MiB.
 const INPUT_BYTES_MAX: u64 = 16 << 20;
 
 /// What all that write have.
 #[derive(Args, Debug)]
-struct Given {
+struct WriteArguments {
     #[command(flatten)]
-    metric: Named,
+    metric: MetricArguments,
 
     /// Values: `PATH=NUMBER` each, or one JSON object, or `-` for a JSON object on standard input
     #[arg(value_name = "VALUE", required = true)]
@@ -40,7 +40,7 @@ struct Given {
     request_id: Option<String>,
 }
 
-impl Given {
+impl WriteArguments {
     fn values(&self) -> Result<PathValues> {
         if let [text] = self.values.as_slice() {
             if text == STANDARD {
@@ -69,7 +69,7 @@ impl Given {
         Ok(values)
     }
 
-    fn submit(&self, stats: &Stats, write: Write, place: &StoreOption) -> Result<()> {
+    fn submit(&self, stats: &Stats, write: Write, store_option: &StoreOption) -> Result<()> {
         let write = if self.untracked {
             write.untracked()
         } else {
@@ -80,7 +80,7 @@ impl Given {
             request = request.with_id(id);
         }
         let (outcome, text) = match stats.submit(request)? {
-            // Of one write, there is no part.
+            // A single write cannot be done in part.
             Outcome::Done | Outcome::DoneInPart { .. } => ("done", ""),
             Outcome::Repeated => ("repeated", "a request of this name was done before"),
             Outcome::TooOld => (
@@ -89,7 +89,7 @@ impl Given {
             ),
         };
         output::print_result(
-            place.output_options.json,
+            store_option.output_options.json,
             &json!({ "outcome": outcome }),
             text,
         )
@@ -123,19 +123,24 @@ Examples:
       --store embedded:counts")]
 pub struct Track {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Track {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let write = Write::track(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.place)
+        let stats = self.store_option.stats(settings)?;
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let write = Write::track(
+            self.write_arguments.metric.metric()?,
+            at,
+            self.write_arguments.values()?,
+        );
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }
 
@@ -146,19 +151,24 @@ Examples:
   espalier stats assert stock::bolts count=1200 --store embedded:counts")]
 pub struct Assert {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Assert {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let write = Write::assert(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.place)
+        let stats = self.store_option.stats(settings)?;
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let write = Write::assert(
+            self.write_arguments.metric.metric()?,
+            at,
+            self.write_arguments.values()?,
+        );
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }
 
@@ -169,19 +179,24 @@ Examples:
   espalier stats observe http::latency ms=12.5 --store embedded:counts")]
 pub struct Observe {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 impl Observe {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.place.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let write = Write::observe(self.given.metric.metric()?, at, self.given.values()?);
-        self.given.submit(&stats, write, &self.place)
+        let stats = self.store_option.stats(settings)?;
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let write = Write::observe(
+            self.write_arguments.metric.metric()?,
+            at,
+            self.write_arguments.values()?,
+        );
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }
 
@@ -196,13 +211,13 @@ Examples:
   espalier stats assort http::latency ms=15 --custom 1,10,20,50 --store embedded:counts")]
 pub struct Assort {
     #[command(flatten)]
-    given: Given,
+    write_arguments: WriteArguments,
 
     #[command(flatten)]
     classes: Classes,
 
     #[command(flatten)]
-    pub place: StoreOption,
+    pub store_option: StoreOption,
 }
 
 #[derive(Args, Debug)]
@@ -251,13 +266,14 @@ fn numbers(text: &str) -> Result<Vec<Number>> {
 }
 
 impl Assort {
-    /// Runs it.
+    /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let designator = self.classes.designator()?;
-        let stats = self.place.stats(settings)?;
-        let at = time(&stats, self.given.at.as_deref())?;
-        let metric = self.given.metric.metric()?;
-        let write = Write::assort(metric, at, &self.given.values()?, &designator)?;
-        self.given.submit(&stats, write, &self.place)
+        let stats = self.store_option.stats(settings)?;
+        let at = time(&stats, self.write_arguments.at.as_deref())?;
+        let metric = self.write_arguments.metric.metric()?;
+        let write = Write::assort(metric, at, &self.write_arguments.values()?, &designator)?;
+        self.write_arguments
+            .submit(&stats, write, &self.store_option)
     }
 }

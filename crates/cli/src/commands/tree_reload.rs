@@ -1,5 +1,5 @@
-//! The part of a server that shows a tree: made again where another process puts other modules in
-//! place, sets the anchor up anew, or fills the store with another one.
+//! Routes of a tree that are rebuilt when another process replaces the modules, recreates the anchor or replaces the
+//! store.
 
 use std::sync::Arc;
 use std::thread;
@@ -18,62 +18,62 @@ use tower_service::Service;
 
 use espalier_terminal::Result;
 
-/// How often it is looked whether the tree is still the one that was opened.
+/// The interval of checking whether the open tree is current.
 // A check with each request would be two round trips to the engine: docs/decisions/0014.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long it is waited after a tree could not be opened again, at first and at most.
-const REOPEN_PAUSES: [Duration; 2] = [LOOK_INTERVAL, Duration::from_secs(5)];
+/// The first and the longest pause after a failed attempt to reopen the tree.
+const REOPEN_PAUSES: [Duration; 2] = [CHECK_INTERVAL, Duration::from_secs(5)];
 
-/// The tree as it is now, and the routes that show it.
-pub type Open = Box<dyn Fn() -> Result<(Tree, Router)> + Send>;
+/// Opens the current tree and builds its routes.
+pub type Reopen = Box<dyn Fn() -> Result<(Tree, Router)> + Send>;
 
-/// Serves `routes`, and from when `tree` is not current any more what `open` gives. In between, while
-/// there is nothing to be opened, requests are answered with 503.
-pub fn router(tree: Tree, routes: Router, open: Open) -> Router {
+/// Serves `routes`, and those of `reopen` when `tree` is no longer current. While the tree cannot be reopened,
+/// requests get status 503.
+pub fn router(tree: Tree, routes: Router, reopen: Reopen) -> Router {
     let current = Arc::new(RwLock::new(routes));
-    let shown = Arc::clone(&current);
-    thread::spawn(move || follow(tree, &shown, &open));
+    let watched = Arc::clone(&current);
+    thread::spawn(move || watch_tree(tree, &watched, &reopen));
     Router::new().fallback(any(move |request: Request| {
         let mut routes = current.read().clone();
         async move { routes.call(request).await }
     }))
 }
 
-/// Sees to it, as long as the process lives, that what is shown is the tree as it is.
-fn follow(mut tree: Tree, shown: &RwLock<Router>, open: &Open) {
+/// Replaces the routes when the tree is no longer current, until the process ends.
+fn watch_tree(mut tree: Tree, current: &RwLock<Router>, reopen: &Reopen) {
     let [first_pause, pause_max] = REOPEN_PAUSES;
-    let (mut pause, mut is_shown) = (first_pause, true);
+    let (mut pause, mut is_served) = (first_pause, true);
     loop {
         thread::sleep(pause);
         match tree.is_current() {
-            Ok(true) if is_shown => continue,
+            Ok(true) if is_served => continue,
             Ok(_) => {}
             Err(error) => {
-                // Every request meets the same and says so.
+                // Every request fails with the same error and reports it.
                 tracing::debug!(%error, "it is unknown whether the models are unchanged");
                 continue;
             }
         }
-        let (reopened, routes) = match open() {
+        let (reopened, routes) = match reopen() {
             Ok(opened) => opened,
             Err(failure) => {
                 let message = format!("the tree cannot be opened again: {failure}");
                 tracing::warn!("{message}");
-                *shown.write() = unavailable(message);
-                (pause, is_shown) = ((2 * pause).min(pause_max), false);
+                *current.write() = unavailable(message);
+                (pause, is_served) = ((2 * pause).min(pause_max), false);
                 continue;
             }
         };
         tracing::info!(
             "the models were replaced by another process; serving those that there are now"
         );
-        *shown.write() = routes;
-        (tree, pause, is_shown) = (reopened, first_pause, true);
+        *current.write() = routes;
+        (tree, pause, is_served) = (reopened, first_pause, true);
     }
 }
 
-/// Answers everything with an error that says why there is nothing.
+/// Responds to every request with an error that has the message.
 fn unavailable(message: String) -> Router {
     let answer = move || {
         let body = json!({"ietf-restconf:errors": {"error": [{
@@ -81,12 +81,12 @@ fn unavailable(message: String) -> Router {
             "error-tag": "operation-failed",
             "error-message": message.clone(),
         }]}});
-        async move { refusal(&body.to_string()) }
+        async move { unavailable_response(&body.to_string()) }
     };
     Router::new().fallback(any(answer))
 }
 
-fn refusal(body: &str) -> Response {
+fn unavailable_response(body: &str) -> Response {
     let headers = [
         (CONTENT_TYPE, "application/yang-data+json"),
         (RETRY_AFTER, "1"),

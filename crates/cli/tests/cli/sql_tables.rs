@@ -1,11 +1,11 @@
-//! Engines of tables that are queried: what `docs/drivers.md` prints, on what it says.
+//! Engines with SQL tables for queries: the queries of `docs/drivers.md` return the documented results.
 
 use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::process::Bench;
+use crate::process::Sandbox;
 
 const DATA: &str = r#"{"ietf-interfaces:interfaces": {"interface": [
   {"name": "eth0", "type": "iana-if-type:ethernetCsmacd", "description": "uplink", "enabled": true,
@@ -14,8 +14,8 @@ const DATA: &str = r#"{"ietf-interfaces:interfaces": {"interface": [
    "ietf-ip:ipv4": {"address": [{"ip": "192.0.2.2", "prefix-length": 32}, {"ip": "192.0.2.3", "prefix-length": 24}]}},
   {"name": "lo", "type": "iana-if-type:softwareLoopback"}]}}"#;
 
-/// What each of the queries in the documentation answers, in their order.
-const ANSWERS: [&str; 4] = [
+/// The results of the documented queries, in their order.
+const EXPECTED_ROWS: [&str; 4] = [
     "eth0|uplink\neth1|\nlo|",
     "/ietf-interfaces:interfaces/interface[name='eth1']",
     "/ietf-interfaces:interfaces/interface[name='eth0']/ietf-ip:ipv4/address[ip='192.0.2.1']|24\n\
@@ -25,8 +25,8 @@ const ANSWERS: [&str; 4] = [
      /ietf-interfaces:interfaces/interface/ietf-ip:ipv4/address|3",
 ];
 
-/// The queries that the documentation prints for an engine.
-fn printed(engine: &str) -> Vec<String> {
+/// The documented queries for an engine.
+fn documented_queries(engine: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/drivers.md");
     let text = fs::read_to_string(path).expect("the documentation");
     let (_, section) = text
@@ -39,17 +39,17 @@ fn printed(engine: &str) -> Vec<String> {
     queries.map(str::to_owned).collect()
 }
 
-fn load(bench: &Bench, store: &str) {
-    bench.write("data.json", DATA);
+fn load(sandbox: &Sandbox, store: &str) {
+    sandbox.write("data.json", DATA);
     let mut load = vec!["load", "data.json", "--store", store];
     for module in ["ietf-interfaces", "ietf-ip", "iana-if-type"] {
         load.extend(["--yang", module]);
     }
-    bench.run(&load).ok();
+    sandbox.run(&load).ok();
 }
 
 /// Rows as lines, columns with `|` between.
-fn ask(file: &Path, query: &str) -> String {
+fn query_rows(file: &Path, query: &str) -> String {
     let database = Connection::open(file).expect("the file");
     let mut statement = database
         .prepare(query)
@@ -70,44 +70,44 @@ fn ask(file: &Path, query: &str) -> String {
     rows.expect("rows").join("\n")
 }
 
-fn everything(file: &Path) -> String {
-    ask(
+fn all_rows(file: &Path) -> String {
+    query_rows(
         file,
         "SELECT document, node, path, leaves FROM data ORDER BY path",
     )
 }
 
 #[test]
-fn queries_on_sqlite_as_printed() {
-    let bench = Bench::new();
-    load(&bench, "sqlite:net.db?readable=true");
-    let file = bench.path("net.db");
-    let queries = printed("SQLite");
-    assert_eq!(queries.len(), ANSWERS.len());
-    for (query, answer) in queries.iter().zip(ANSWERS) {
-        assert_eq!(ask(&file, query), answer, "{query}");
+fn documented_queries_run_on_sqlite() {
+    let sandbox = Sandbox::new();
+    load(&sandbox, "sqlite:net.db?readable=true");
+    let file = sandbox.path("net.db");
+    let queries = documented_queries("SQLite");
+    assert_eq!(queries.len(), EXPECTED_ROWS.len());
+    for (query, answer) in queries.iter().zip(EXPECTED_ROWS) {
+        assert_eq!(query_rows(&file, query), answer, "{query}");
     }
 }
 
-/// Rows follow the data, whoever writes them; and a file that is made readable later has what one
-/// has that was so from the beginning.
+/// Rows follow the data of every writer. A file that gets the tables later has the same rows as one created with
+/// them.
 #[test]
 fn rows_follow_the_data() {
-    let bench = Bench::new();
-    load(&bench, "sqlite:net.db");
-    load(&bench, "sqlite:other.db?readable=true");
-    let (file, other) = (bench.path("net.db"), bench.path("other.db"));
-    bench
+    let sandbox = Sandbox::new();
+    load(&sandbox, "sqlite:net.db");
+    load(&sandbox, "sqlite:other.db?readable=true");
+    let (file, other) = (sandbox.path("net.db"), sandbox.path("other.db"));
+    sandbox
         .run(&["history", "--store", "sqlite:net.db?readable=true"])
         .ok();
-    assert_eq!(everything(&file), everything(&other));
+    assert_eq!(all_rows(&file), all_rows(&other));
     for store in ["sqlite:net.db", "sqlite:other.db?readable=true"] {
         let interface = "/ietf-interfaces:interfaces/interface=eth0";
         let description = format!("{interface}/description");
-        bench
+        sandbox
             .run(&["set", &description, "\"a \\\"b\\\" 'c'\"", "--store", store])
             .ok();
-        bench
+        sandbox
             .run(&[
                 "delete",
                 "/ietf-interfaces:interfaces/interface=eth1",
@@ -116,72 +116,72 @@ fn rows_follow_the_data() {
             ])
             .ok();
         let address = format!("{interface}/ietf-ip:ipv4/address=192.0.2.9/prefix-length");
-        bench.run(&["set", &address, "8", "--store", store]).ok();
-        bench.run(&["check", "--store", store]).ok();
+        sandbox.run(&["set", &address, "8", "--store", store]).ok();
+        sandbox.run(&["check", "--store", store]).ok();
     }
-    let now = everything(&file);
-    assert_eq!(now, everything(&other));
+    let now = all_rows(&file);
+    assert_eq!(now, all_rows(&other));
     assert!(now.contains("192.0.2.9") && !now.contains("eth1"), "{now}");
     let place = "/ietf-interfaces:interfaces/interface[name='eth0']|";
     let row = now.lines().find(|row| row.contains(place)).expect("a row");
     assert!(row.starts_with("default/default/running|/ietf-interfaces:interfaces/interface|"));
-    let unshown = ask(&file, "SELECT count(*) FROM entries WHERE path IS NULL");
+    let unshown = query_rows(&file, "SELECT count(*) FROM entries WHERE path IS NULL");
     assert_eq!(unshown, "0");
 }
 
-/// The view was empty until the next command opened the store.
+/// Regression: the view was empty until the next command opened the store.
 #[test]
-fn what_is_copied_or_restored_can_be_queried() {
-    let bench = Bench::new();
-    load(&bench, "sqlite:net.db?readable=true");
-    let wanted = everything(&bench.path("net.db"));
-    bench.run(&["backup", "sqlite:net.db", "net.backup"]).ok();
+fn copied_and_restored_stores_can_be_queried() {
+    let sandbox = Sandbox::new();
+    load(&sandbox, "sqlite:net.db?readable=true");
+    let expected = all_rows(&sandbox.path("net.db"));
+    sandbox.run(&["backup", "sqlite:net.db", "net.backup"]).ok();
     for (command, from) in [("copy", "sqlite:net.db"), ("restore", "net.backup")] {
         let to = format!("sqlite:{command}.db?readable=true");
-        bench.run(&[command, from, &to]).ok();
-        assert_eq!(everything(&bench.path(&format!("{command}.db"))), wanted);
-        bench.run(&[command, from, &to, "--force"]).ok();
-        assert_eq!(everything(&bench.path(&format!("{command}.db"))), wanted);
+        sandbox.run(&[command, from, &to]).ok();
+        assert_eq!(all_rows(&sandbox.path(&format!("{command}.db"))), expected);
+        sandbox.run(&[command, from, &to, "--force"]).ok();
+        assert_eq!(all_rows(&sandbox.path(&format!("{command}.db"))), expected);
         let folder = format!("file:{command}");
-        bench.run(&[command, from, &folder]).ok();
+        sandbox.run(&[command, from, &folder]).ok();
         let document = format!("{command}/datastores/default/default/running.json");
-        assert!(bench.path(&document).is_file(), "{document}");
+        assert!(sandbox.path(&document).is_file(), "{document}");
     }
 }
 
 #[cfg(feature = "postgres")]
 #[test]
-fn queries_on_postgresql_as_printed() {
+fn documented_queries_run_on_postgresql() {
     use espalier_testkit::servers::Postgres;
 
     let Some(server) = Postgres::shared() else {
         return;
     };
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let url = server.url("");
     let schema = url.split_once("schema=").expect("a schema").1;
     let schema = schema.trim_end_matches('&');
-    // Made readable later: what is there is filled in.
-    load(&bench, &url);
-    bench
+    // The option is set later: the tables are filled with the existing data.
+    load(&sandbox, &url);
+    sandbox
         .run(&["history", "--store", &format!("{url}readable=true")])
         .ok();
-    let ask = |query: &str| server.run(&format!("SET search_path = {schema}; {query}"));
-    let queries = printed("PostgreSQL");
-    assert_eq!(queries.len(), ANSWERS.len());
-    for (query, answer) in queries.iter().zip(ANSWERS) {
-        assert_eq!(ask(query), answer, "{query}");
+    let query_rows = |query: &str| server.run(&format!("SET search_path = {schema}; {query}"));
+    let queries = documented_queries("PostgreSQL");
+    assert_eq!(queries.len(), EXPECTED_ROWS.len());
+    for (query, answer) in queries.iter().zip(EXPECTED_ROWS) {
+        assert_eq!(query_rows(query), answer, "{query}");
     }
-    let everything = "SELECT document, node, path, leaves FROM data ORDER BY path";
-    let filled_in = ask(everything);
+    let all_rows = "SELECT document, node, path, leaves FROM data ORDER BY path";
+    let filled_in = query_rows(all_rows);
     let other = server.url("readable=true");
-    load(&bench, &other);
+    load(&sandbox, &other);
     let place = other.split_once("schema=").expect("a schema").1;
     let place = place.split('&').next().expect("a name");
-    let written = server.run(&format!("SET search_path = {place}; {everything}"));
+    let written = server.run(&format!("SET search_path = {place}; {all_rows}"));
     assert_eq!(filled_in, written);
-    // As it is, without the option: rows follow.
-    bench
+    // Without the option, the existing tables are still updated.
+    sandbox
         .run(&[
             "delete",
             "/ietf-interfaces:interfaces/interface=eth1",
@@ -190,23 +190,26 @@ fn queries_on_postgresql_as_printed() {
         ])
         .ok();
     let description = "/ietf-interfaces:interfaces/interface=eth0/description";
-    bench
+    sandbox
         .run(&["set", description, "other", "--store", &url])
         .ok();
-    let now = ask(everything);
+    let now = query_rows(all_rows);
     assert!(
         now.contains("\"description\": \"other\"") && !now.contains("eth1"),
         "{now}"
     );
-    assert_eq!(ask("SELECT count(*) FROM entries WHERE path IS NULL"), "0");
-    // And gone.
-    bench
+    assert_eq!(
+        query_rows("SELECT count(*) FROM entries WHERE path IS NULL"),
+        "0"
+    );
+    // The columns for queries are removed.
+    sandbox
         .run(&["history", "--store", &format!("{url}readable=false")])
         .ok();
     let columns = format!(
         "SELECT count(*) FROM information_schema.columns \
          WHERE table_schema = '{schema}' AND table_name = 'entries'"
     );
-    assert_eq!(ask(&columns), "2");
-    bench.run(&["check", "--store", &url]).ok();
+    assert_eq!(query_rows(&columns), "2");
+    sandbox.run(&["check", "--store", &url]).ok();
 }

@@ -1,4 +1,4 @@
-//! How `serve` listens: the address, TLS, who may reach it, and the limits.
+//! How `serve` listens: address, TLS, access and limits.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ use tokio::net::{TcpListener, lookup_host};
 use crate::settings::{DEFAULT_LISTEN, Settings};
 use espalier_terminal::{Failure, Result};
 
-/// File descriptors that are left for everything but connections.
+/// File descriptors reserved for everything but connections.
 const FILES_RESERVED: u64 = 256;
 
 /// Options of listening.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Listening")]
-pub struct Listening {
+pub struct ListenOptions {
     /// The address to listen on; port 0 selects a free one. One beyond loopback needs TLS with
     /// --client-ca, or --insecure-no-authentication [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -76,8 +76,8 @@ pub struct Listening {
     spill_max: Option<u64>,
 }
 
-impl Listening {
-    /// The options as settings, with these others.
+impl ListenOptions {
+    /// The options as settings, merged with `others`.
     pub fn over(&self, others: Settings) -> Settings {
         Settings {
             listen: self.listen.clone(),
@@ -96,7 +96,7 @@ impl Listening {
     }
 }
 
-/// The limits of taking bodies in. Fails if no file can be made in the given `--spill-dir`.
+/// The limits of request bodies. Fails if no file can be created in the given `--spill-dir`.
 pub fn intake_config(settings: &Settings) -> Result<IntakeConfig> {
     let usual = IntakeConfig::default();
     let config = IntakeConfig {
@@ -111,7 +111,7 @@ pub fn intake_config(settings: &Settings) -> Result<IntakeConfig> {
     Ok(config)
 }
 
-/// How the server listens.
+/// The configuration of the server.
 pub fn server_config(settings: &Settings) -> Result<server::Config> {
     let mut hosts = server::Hosts::default();
     for host in &settings.allowed_host {
@@ -126,7 +126,7 @@ pub fn server_config(settings: &Settings) -> Result<server::Config> {
         tls: tls(settings)?,
         hosts,
         limits: server::Limits {
-            connections_max: within_open_files(connections_max),
+            connections_max: limited_by_open_files(connections_max),
             header_timeout: seconds(settings.header_timeout, usual.header_timeout),
             body_pause_max: seconds(settings.body_pause, usual.body_pause_max),
             ..usual
@@ -154,8 +154,8 @@ fn tls(settings: &Settings) -> Result<Option<server::Tls>> {
         .map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Listens on the address of the settings, if clients beyond this machine prove who they are there, or
-/// need not.
+/// Listens on the address of the settings. Fails for an address beyond loopback unless clients are authenticated or
+/// need not be.
 pub async fn bind(settings: &Settings) -> Result<TcpListener> {
     let address = settings.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
     let failed = |error: io::Error| {
@@ -174,7 +174,7 @@ fn check_exposure(settings: &Settings, address: &str, addresses: &[SocketAddr]) 
     let is_accepted = settings.insecure_no_authentication == Some(true);
     let is_exposed = addresses
         .iter()
-        .any(|known| !known.ip().to_canonical().is_loopback());
+        .any(|address| !address.ip().to_canonical().is_loopback());
     if is_exposed && !is_accepted {
         return Err(Failure::usage(format!(
             "--listen {address} is reached from other machines, and nobody would have to prove who they are"
@@ -189,9 +189,9 @@ fn check_exposure(settings: &Settings, address: &str, addresses: &[SocketAddr]) 
     Ok(())
 }
 
-/// As many connections as there are file descriptors for. The limit of this process is raised as far as
-/// the system lets it.
-fn within_open_files(connections_max: usize) -> usize {
+/// Limits the connections to the available file descriptors, after raising the limit of this process as far as the
+/// system allows.
+fn limited_by_open_files(connections_max: usize) -> usize {
     let limits = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limits.maximum,

@@ -1,5 +1,4 @@
-//! What `serve` offers in place of a tree where a store has no models: the errors that say so, with
-//! the body of RFC 8040 §7.1.
+//! The routes for a store without models: they return an error with the body of RFC 8040 §7.1.
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -8,7 +7,7 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde_json::json;
 
-/// What all that would need a tree is below.
+/// The roots of the routes that need a tree.
 const ROOTS: [&str; 2] = ["/restconf", "/espalier"];
 
 /// Why there is no tree.
@@ -19,13 +18,13 @@ pub fn router() -> Router {
     let mut router = Router::new();
     for root in ROOTS {
         router = router
-            .route(root, any(answer))
-            .route(&format!("{root}/{{*rest}}"), any(answer));
+            .route(root, any(no_models_response))
+            .route(&format!("{root}/{{*rest}}"), any(no_models_response));
     }
     router
 }
 
-async fn answer() -> Response {
+async fn no_models_response() -> Response {
     let error = json!({
         "error-type": "application",
         "error-tag": "invalid-value",

@@ -1,14 +1,15 @@
-//! Who may write to a server, from where, and what every route below `/espalier` demands.
+//! Access control of a server: write requests from other sites, clients, hosts, and checks of every route below
+//! `/espalier`.
 
 use std::io::Write;
 use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::documents::store;
-use crate::process::{Answer, Bench, Server};
+use crate::interfaces_data::store;
+use crate::process::{Answer, Sandbox, Server};
 
-/// What a page of any site can send without asking the browser whether it may, and nothing at all.
+/// Headers that a page of another site can send without a CORS preflight, and no headers.
 const FORGEABLE: [&[(&str, &str)]; 4] = [
     &[],
     &[("content-type", "text/plain")],
@@ -18,7 +19,7 @@ const FORGEABLE: [&[(&str, &str)]; 4] = [
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// A request with these headers alone.
+/// Sends a request with these headers only.
 fn send(
     server: &Server,
     method: &str,
@@ -45,7 +46,7 @@ fn send(
     }
 }
 
-/// Method and path of every route below `/espalier`.
+/// The method and path of every route below `/espalier`.
 fn routes(server: &Server) -> Vec<(String, String)> {
     let described = send(server, "GET", "/openapi/espalier.json", &[], None);
     let described: serde_json::Value = serde_json::from_str(&described.body).expect("JSON");
@@ -60,9 +61,9 @@ fn routes(server: &Server) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_route_refuses_what_a_page_of_another_site_can_send() {
-    let (bench, access) = store();
-    let server = bench.serve(&access);
+fn every_route_rejects_cross_site_requests() {
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
     let data = server.request("GET", "/restconf/data", None).body;
     for (method, path) in routes(&server) {
         let body = (method == "POST").then_some("{}");
@@ -84,7 +85,7 @@ fn every_route_refuses_what_a_page_of_another_site_can_send() {
             assert!(answer.body.contains("ietf-restconf:errors"), "{answer:?}");
         }
     }
-    // What the report of a stranger had: a form that forgets the history, and one that goes back.
+    // Regression: a cross-site form could reduce the retention, and another could roll back.
     let form = [("content-type", "text/plain")];
     let retention = r#"{"versions":1,"x":"="}"#;
     let answer = send(
@@ -99,9 +100,9 @@ fn every_route_refuses_what_a_page_of_another_site_can_send() {
 }
 
 #[test]
-fn members_that_are_not_known_are_refused() {
-    let (bench, access) = store();
-    let server = bench.serve(&access);
+fn unknown_members_are_rejected() {
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
     for (path, body) in [
         ("/espalier/retention", r#"{"versions":1,"x":1}"#),
         ("/espalier/retention", r#"{"versions":1,"age-ms":1}"#),
@@ -127,32 +128,32 @@ fn members_that_are_not_known_are_refused() {
 }
 
 #[test]
-fn an_address_beyond_loopback_needs_clients_that_prove_who_they_are() {
-    let (bench, access) = store();
-    let serve = |more: &[&str]| bench.run(&[&["serve"], more, &access[..]].concat());
+fn address_beyond_loopback_requires_client_authentication() {
+    let (sandbox, access) = store();
+    let serve = |more: &[&str]| sandbox.run(&[&["serve"], more, &access[..]].concat());
     for address in ["0.0.0.0:0", "[::]:0"] {
-        let said = serve(&["--listen", address]).failed(2);
+        let output = serve(&["--listen", address]).failed(2);
         for word in ["--client-ca", "--insecure-no-authentication"] {
-            assert!(said.contains(word), "{said}");
+            assert!(output.contains(word), "{output}");
         }
     }
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]);
     let made = made.expect("a certificate");
-    bench.write("cert.pem", made.cert.pem());
-    bench.write("key.pem", made.signing_key.serialize_pem());
+    sandbox.write("cert.pem", made.cert.pem());
+    sandbox.write("key.pem", made.signing_key.serialize_pem());
     let tls = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
-    let said = serve(&[&tls[..], &["--listen", "0.0.0.0:0"]].concat()).failed(2);
-    assert!(said.contains("--client-ca"), "{said}");
-    let said = serve(&["--client-ca", "cert.pem"]).failed(2);
-    assert!(said.contains("--tls-cert"), "{said}");
-    bench.write("empty.pem", "");
-    let said = serve(&[&tls[..], &["--client-ca", "empty.pem"]].concat()).failed(2);
-    assert!(said.contains("empty.pem"), "{said}");
+    let output = serve(&[&tls[..], &["--listen", "0.0.0.0:0"]].concat()).failed(2);
+    assert!(output.contains("--client-ca"), "{output}");
+    let output = serve(&["--client-ca", "cert.pem"]).failed(2);
+    assert!(output.contains("--tls-cert"), "{output}");
+    sandbox.write("empty.pem", "");
+    let output = serve(&[&tls[..], &["--client-ca", "empty.pem"]].concat()).failed(2);
+    assert!(output.contains("empty.pem"), "{output}");
 }
 
 #[test]
-fn serving_everybody_is_warned_of() {
-    let (bench, access) = store();
+fn serving_without_authentication_logs_a_warning() {
+    let (sandbox, access) = store();
     let listen = [
         "serve",
         "--listen",
@@ -160,7 +161,7 @@ fn serving_everybody_is_warned_of() {
         "--insecure-no-authentication",
         "--json",
     ];
-    let mut child = bench
+    let mut child = sandbox
         .command(&[&listen, &access[..]].concat())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -178,13 +179,13 @@ fn serving_everybody_is_warned_of() {
 }
 
 #[test]
-fn clients_with_a_certificate_are_served_and_others_are_not() {
-    let (bench, access) = store();
+fn only_clients_with_a_certificate_are_served() {
+    let (sandbox, access) = store();
     for name in ["server", "client"] {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]);
         let made = made.expect("a certificate");
-        bench.write(&format!("{name}.pem"), made.cert.pem());
-        bench.write(&format!("{name}-key.pem"), made.signing_key.serialize_pem());
+        sandbox.write(&format!("{name}.pem"), made.cert.pem());
+        sandbox.write(&format!("{name}-key.pem"), made.signing_key.serialize_pem());
     }
     let tls = [
         "--tls-cert",
@@ -194,40 +195,45 @@ fn clients_with_a_certificate_are_served_and_others_are_not() {
         "--client-ca",
         "client.pem",
     ];
-    let server = bench.serve(&[&tls, &access[..]].concat());
+    let server = sandbox.serve(&[&tls, &access[..]].concat());
     let url = server.url.replace("127.0.0.1", "localhost");
-    let direct = bench.run(&[&["export"], &access[..]].concat()).ok();
-    let through = ["export", "--server", &url, "--server-ca", "server.pem"];
+    let direct = sandbox.run(&[&["export"], &access[..]].concat()).ok();
+    let export_over_tls = ["export", "--server", &url, "--server-ca", "server.pem"];
     let shown = [
         "--client-cert",
         "client.pem",
         "--client-key",
         "client-key.pem",
     ];
-    assert_eq!(bench.run(&[&through, &shown[..]].concat()).ok(), direct);
-    bench.run(&through).failed(1);
+    assert_eq!(
+        sandbox.run(&[&export_over_tls, &shown[..]].concat()).ok(),
+        direct
+    );
+    sandbox.run(&export_over_tls).failed(1);
     let other = [
         "--client-cert",
         "server.pem",
         "--client-key",
         "server-key.pem",
     ];
-    bench.run(&[&through, &other[..]].concat()).failed(1);
-    let half = bench.run(&[&through[..], &["--client-cert", "client.pem"]].concat());
+    sandbox
+        .run(&[&export_over_tls, &other[..]].concat())
+        .failed(1);
+    let half = sandbox.run(&[&export_over_tls[..], &["--client-cert", "client.pem"]].concat());
     assert!(half.failed(2).contains("--client-key"));
 }
 
-/// A host that is allowed by flag, environment or file.
+/// Hosts can be allowed by flag, environment or file.
 #[test]
-fn hosts_are_allowed_by_every_kind_of_setting() {
-    let (bench, access) = store();
-    let refused = bench.run(&[&["serve", "--allowed-host", "a:1"], &access[..]].concat());
-    assert!(refused.failed(2).contains("without a port"));
-    bench.write("espalier.toml", "allowed-host = [\"file.example\"]\n");
+fn hosts_are_allowed_by_flag_environment_or_file() {
+    let (sandbox, access) = store();
+    let rejected = sandbox.run(&[&["serve", "--allowed-host", "a:1"], &access[..]].concat());
+    assert!(rejected.failed(2).contains("without a port"));
+    sandbox.write("espalier.toml", "allowed-host = [\"file.example\"]\n");
     let status = |server: &Server, host: &str| {
         send(server, "GET", "/restconf/data", &[("host", host)], None).status
     };
-    let server = bench.serve(&access);
+    let server = sandbox.serve(&access);
     assert_eq!(status(&server, "file.example"), 200);
     assert_eq!(status(&server, "localhost"), 200);
     assert_eq!(status(&server, "flag.example"), 421);
@@ -238,7 +244,7 @@ fn hosts_are_allowed_by_every_kind_of_setting() {
         "--allowed-host",
         "*.below.example",
     ];
-    let server = bench.serve(&[&flags, &access[..]].concat());
+    let server = sandbox.serve(&[&flags, &access[..]].concat());
     for host in ["flag.example:8080", "x.below.example"] {
         assert_eq!(status(&server, host), 200, "{host}");
     }
@@ -249,13 +255,13 @@ fn hosts_are_allowed_by_every_kind_of_setting() {
 
 /// Half a request line, and half a body, do not delay SIGTERM.
 #[test]
-fn clients_that_stopped_do_not_delay_a_signal() {
-    let (bench, access): (Bench, _) = store();
-    let server = bench.serve(&access);
+fn stalled_clients_do_not_delay_shutdown() {
+    let (sandbox, access): (Sandbox, _) = store();
+    let server = sandbox.serve(&access);
     let address = server.url.trim_start_matches("http://").to_owned();
-    let stop = |said: &str| {
+    let stop = |output: &str| {
         let mut stream = TcpStream::connect(&address).expect("a connection");
-        stream.write_all(said.as_bytes()).expect("sent");
+        stream.write_all(output.as_bytes()).expect("sent");
         stream
     };
     let body = "POST /espalier/rollback HTTP/1.1\r\nHost: localhost\r\n\
@@ -264,7 +270,7 @@ fn clients_that_stopped_do_not_delay_a_signal() {
     std::thread::sleep(Duration::from_millis(100));
     let begin = Instant::now();
     assert_eq!(server.terminate(), Some(0));
-    // Requests under way have 20 s.
+    // Running requests have 20 s to finish.
     assert!(
         begin.elapsed() < Duration::from_secs(15),
         "{:?}",
@@ -274,10 +280,10 @@ fn clients_that_stopped_do_not_delay_a_signal() {
 }
 
 #[test]
-fn a_folder_for_bodies_that_takes_no_files_is_told_at_the_start() {
-    let bench = Bench::new();
-    let with = ["serve", "--store", "memory:", "--spill-dir", "nowhere"];
-    let error = bench.run(&with).failed(2);
+fn unwritable_spill_folder_is_reported_at_start() {
+    let sandbox = Sandbox::new();
+    let with_access = ["serve", "--store", "memory:", "--spill-dir", "nowhere"];
+    let error = sandbox.run(&with_access).failed(2);
     assert!(
         error.contains("nowhere") && error.contains("--spill-dir"),
         "{error}"

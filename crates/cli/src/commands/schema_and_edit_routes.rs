@@ -1,8 +1,8 @@
-//! What `serve` offers beside RESTCONF so that `espalier --server` can do what `--store` does.
+//! HTTP routes in addition to RESTCONF, with which `espalier --server` can do what `--store` does.
 //!
 //! - `GET /espalier/schema`: the texts of the modules (a [`SchemaSource`] as JSON).
-//! - `POST /espalier/schema`: modules that take the place of those (a [`SchemaSource`] as JSON), which the data
-//!   must fit. The query has `drop-unknown` and `dry-run`; the answer is what happened to the data.
+//! - `POST /espalier/schema`: modules that replace those (a [`SchemaSource`] as JSON) and which the data
+//!   must fit. The query has `drop-unknown` and `dry-run`; the response is the report of the upgrade.
 //! - `POST /espalier/edit`: a document whose nodes carry edit operations, applied in one commit. The query
 //!   has `datastore`, `default-operation` and `test-option` (RFC 6241 §7.2).
 //!
@@ -19,70 +19,71 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde::Deserialize;
 
-use super::admin_api::{AdminApi, Asked, Refused, Takes, Write, json_answer};
+use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute, json_response};
 use crate::commands::edit::EDIT_BYTES_MAX;
 use crate::endpoint::{
-    EDIT_PATH, EditHow, SCHEMA_PATH, SOURCE_BYTES_MAX, annotated_tree, beside, upgrade_json,
+    EDIT_PATH, EditParameters, SCHEMA_PATH, SOURCE_BYTES_MAX, annotated_tree, tree_of_datastore,
+    upgrade_json,
 };
 use espalier_terminal::document::Format;
 use espalier_terminal::{Failure, Result};
 
-/// Who commits are by.
+/// The default author of commits.
 const AUTHOR: &str = "espalier edit";
 
-/// Adds the routes for a tree and the modules it is under.
+/// Adds the routes; `source` has the modules of the tree.
 pub fn add(api: AdminApi, source: &SchemaSource) -> Result<AdminApi> {
     let text: Bytes = serde_json::to_vec(source)
         .map_err(|error| Failure::data(error.to_string()))?
         .into();
     let schema = move || async move { ([(CONTENT_TYPE, "application/json")], text) };
     Ok(api
-        .reads(SCHEMA_PATH, "The texts of the modules", schema)
-        .writes(Write {
+        .read_route(SCHEMA_PATH, "The texts of the modules", schema)
+        .write_route(WriteRoute {
             path: SCHEMA_PATH,
             summary: "Modules in place of those that there are, and the data converted to them",
-            takes: Takes::Json,
+            body: BodyKind::Json,
             bytes_max: SOURCE_BYTES_MAX,
             handler: upgrade,
         })
-        .writes(Write {
+        .write_route(WriteRoute {
             path: EDIT_PATH,
             summary: "A document whose nodes carry edit operations (RFC 6241 section 7.2), in one commit",
-            takes: Takes::Data,
+            body: BodyKind::Data,
             bytes_max: EDIT_BYTES_MAX,
             handler: edit,
         }))
 }
 
-/// How modules are changed.
+/// The query of an upgrade.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct UpgradeHow {
+struct UpgradeQuery {
     drop_unknown: bool,
     dry_run: bool,
 }
 
-fn upgrade(tree: &Tree, asked: &Asked) -> std::result::Result<Response, Refused> {
-    let Query(how) = Query::<UpgradeHow>::try_from_uri(&asked.parts.uri)
+fn upgrade(tree: &Tree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
+    let Query(query) = Query::<UpgradeQuery>::try_from_uri(&request.parts.uri)
         .map_err(|error| DataError::new(ErrorTag::InvalidValue, error.body_text()))?;
-    let source: SchemaSource = asked.object()?;
-    let who = Who::of(&asked.parts.headers)?;
+    let source: SchemaSource = request.object()?;
+    let identity = Who::of(&request.parts.headers)?;
     let options = UpgradeOptions {
-        unknown: UnknownData::of(how.drop_unknown),
-        author: who.author.as_deref().unwrap_or("espalier upgrade"),
-        comment: &who.comment,
-        session: &who.session,
+        unknown: UnknownData::of(query.drop_unknown),
+        author: identity.author.as_deref().unwrap_or("espalier upgrade"),
+        comment: &identity.comment,
+        session: &identity.session,
         structure_only_anchor: None,
     };
     let store = tree.store();
     let report = store
         .schema_set_of(tree)
-        .and_then(|(dataspace, set)| match how.dry_run {
+        .and_then(|(dataspace, set)| match query.dry_run {
             true => store.check_upgrade(&dataspace, &set, &source, options, None),
             false => store.upgrade_schema_set(&dataspace, &set, &source, options),
         });
     match report {
-        Ok(report) => Ok(json_answer(&upgrade_json(&report))),
+        Ok(report) => Ok(json_response(&upgrade_json(&report))),
         Err(Error::Upgrade { errors, .. } | Error::Data(errors)) => Err(errors),
         Err(error @ (Error::Schema(_) | Error::Unknown { .. })) => {
             Err(DataError::new(ErrorTag::InvalidValue, error.to_string()).into())
@@ -94,46 +95,47 @@ fn upgrade(tree: &Tree, asked: &Asked) -> std::result::Result<Response, Refused>
     }
 }
 
-/// Which datastore is edited.
+/// The query of an edit.
 #[derive(Deserialize)]
-struct Which {
+struct EditQuery {
     #[serde(default = "running")]
     datastore: String,
     #[serde(flatten)]
-    how: EditHow,
+    parameters: EditParameters,
 }
 
 fn running() -> String {
     Datastore::Running.name().to_owned()
 }
 
-fn edit(tree: &Tree, asked: &Asked) -> std::result::Result<Response, Refused> {
-    let Query(which) = Query::<Which>::try_from_uri(&asked.parts.uri)
+fn edit(tree: &Tree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
+    let Query(query) = Query::<EditQuery>::try_from_uri(&request.parts.uri)
         .map_err(|error| DataError::new(ErrorTag::InvalidValue, error.body_text()))?;
-    let format = match asked.media == Format::Xml.media_type() {
+    let format = match request.media == Format::Xml.media_type() {
         true => Format::Xml,
         false => Format::Json,
     };
-    let who = Who::of(&asked.parts.headers)?;
-    let tree = beside(tree, &which.datastore, &who.session).map_err(Failure::into_errors)?;
-    apply(&tree, &who, (asked.body(), format), which.how)?;
+    let identity = Who::of(&request.parts.headers)?;
+    let tree = tree_of_datastore(tree, &query.datastore, &identity.session)
+        .map_err(Failure::into_errors)?;
+    apply(&tree, &identity, (request.body(), format), query.parameters)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 fn apply(
     tree: &Tree,
-    who: &Who,
+    identity: &Who,
     (text, format): (&[u8], Format),
-    how: EditHow,
+    parameters: EditParameters,
 ) -> std::result::Result<(), Errors> {
     let document = annotated_tree(tree.schema(), text, format).map_err(Failure::into_errors)?;
     let options = CommitOptions {
-        author: who.author.as_deref().unwrap_or(AUTHOR),
-        comment: &who.comment,
-        session: &who.session,
+        author: identity.author.as_deref().unwrap_or(AUTHOR),
+        comment: &identity.comment,
+        session: &identity.session,
         ..CommitOptions::default()
     };
-    match how.make(tree, document, options) {
+    match parameters.apply(tree, document, options) {
         Ok(_) => Ok(()),
         Err(Error::Data(errors)) => Err(errors),
         Err(error) => {

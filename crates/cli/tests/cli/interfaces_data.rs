@@ -1,4 +1,4 @@
-//! What the tests load.
+//! Test data: interfaces and their modules.
 
 /// A small document of ietf-interfaces and ietf-ip.
 pub const INTERFACES: &str = r#"{
@@ -22,7 +22,7 @@ pub const INTERFACES: &str = r#"{
 }
 "#;
 
-/// The modules it is under.
+/// The modules of the document.
 pub const MODULES: [&str; 6] = [
     "--yang",
     "ietf-interfaces",
@@ -32,12 +32,12 @@ pub const MODULES: [&str; 6] = [
     "iana-if-type",
 ];
 
-/// A store with the document.
-pub fn store() -> (crate::process::Bench, Vec<&'static str>) {
-    let bench = crate::process::Bench::new();
-    bench.write("interfaces.json", INTERFACES);
+/// Creates a store with the document.
+pub fn store() -> (crate::process::Sandbox, Vec<&'static str>) {
+    let sandbox = crate::process::Sandbox::new();
+    sandbox.write("interfaces.json", INTERFACES);
     let access = vec!["--store", "embedded:store"];
     let arguments = [&["load", "interfaces.json"], &access[..], &MODULES].concat();
-    bench.run(&arguments).ok();
-    (bench, access)
+    sandbox.run(&arguments).ok();
+    (sandbox, access)
 }

@@ -1,5 +1,4 @@
-//! What `serve` does for collections whose indexes are not built: builds that were cut off, by a kill or
-//! a lost engine, are gone on with.
+//! Resumes index builds of collections that were interrupted, by a kill or a lost engine, while `serve` runs.
 
 use std::collections::HashMap;
 use std::thread;
@@ -7,39 +6,38 @@ use std::time::Duration;
 
 use espalier_documents::{Documents, ErrorKind, Policy, Result};
 
-/// How long a build has to stand still to be taken for one that was cut off. One that is under way, here
-/// or in another process, commits many steps a second; it is left to whoever waits for it, who is to be
-/// told where the documents refuse the index.
-const STILL: Duration = Duration::from_secs(5);
+/// A build without progress for this long counts as interrupted. A running build, in this or another process, commits
+/// many steps a second; it is left to its own caller, which needs the error if documents violate the index.
+const STALLED_AFTER: Duration = Duration::from_secs(5);
 
-/// The rest after a build that failed.
-const FAILED_REST: Duration = Duration::from_secs(60);
+/// The pause after a build that failed.
+const RETRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// The collections with indexes that are not built, and how far each is.
+/// The collections with indexes that are not built, and the progress of each.
 type Progress = HashMap<String, Vec<(String, u64)>>;
 
-/// Goes on with builds that were cut off, as long as the process lives; how many collections are to be
-/// built is in the metrics.
-pub fn go_on_building(documents: Documents) {
+/// Starts a thread that resumes interrupted builds until the process ends. A metric has the number of unbuilt
+/// collections.
+pub fn resume_index_builds(documents: Documents) {
     thread::spawn(move || {
         let mut before = Progress::new();
         loop {
-            match look(&documents, &before) {
+            match resume_stalled(&documents, &before) {
                 Ok(now) => {
                     before = now;
-                    thread::sleep(STILL);
+                    thread::sleep(STALLED_AFTER);
                 }
                 Err(error) => {
                     tracing::error!(%error, "an index build that was cut off is not gone on with");
-                    thread::sleep(FAILED_REST);
+                    thread::sleep(RETRY_PAUSE);
                 }
             }
         }
     });
 }
 
-/// Builds what is not built and stands where it was before; tells how far the others are.
-fn look(documents: &Documents, before: &Progress) -> Result<Progress> {
+/// Completes the builds that made no progress since `before`; returns the progress of the others.
+fn resume_stalled(documents: &Documents, before: &Progress) -> Result<Progress> {
     let count = metrics::gauge!("espalier_documents_unbuilt_collections");
     let mut now = Progress::new();
     for name in documents.unbuilt()? {
@@ -59,7 +57,7 @@ fn look(documents: &Documents, before: &Progress) -> Result<Progress> {
         match built {
             Ok(None) => {}
             Ok(Some(progress)) => drop(now.insert(name, progress)),
-            // Removed meanwhile.
+            // The collection was removed meanwhile.
             Err(error) if error.kind() == ErrorKind::Missing => {}
             Err(error) => return Err(error),
         }
