@@ -34,6 +34,10 @@ mod selection;
 mod stamp;
 mod subscribe;
 mod too_big;
+#[allow(
+    clippy::module_inception,
+    reason = "the folder is named by its main type"
+)]
 mod tree;
 mod upgrade;
 mod validate;

@@ -14,6 +14,10 @@ mod load;
 mod path_filter;
 mod queue;
 mod registry;
+#[allow(
+    clippy::module_inception,
+    reason = "the folder is named by its main operation"
+)]
 mod subscribe;
 mod subscriber;
 
