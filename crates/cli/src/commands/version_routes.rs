@@ -14,7 +14,9 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use espalier_protocols::restconf::{BodyWriter, stream};
-use espalier_store::{CommitOptions, Content, Error, Tree, WithDefaults, WithOrigin};
+use espalier_store::{
+    CommitOptions, Content, Error, HISTORY_PAGE_MAX, Tree, WithDefaults, WithOrigin,
+};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -89,8 +91,13 @@ async fn blocking<T: Send + 'static>(
 
 #[derive(Deserialize)]
 struct HistoryQuery {
+    #[serde(default = "history_limit")]
     limit: usize,
     from: Option<u64>,
+}
+
+fn history_limit() -> usize {
+    HISTORY_PAGE_MAX
 }
 
 async fn history(
