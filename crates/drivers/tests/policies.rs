@@ -71,7 +71,7 @@ fn a_cache_serves_reads_until_its_staleness_bound() {
     wait_until("reads never fail", || try_get(&*driver, "key").is_err());
     let error = try_get(&*driver, "key").expect_err("too old");
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    for word in ["staleness_ms", "5000 ms", "a planned fault"] {
+    for word in ["staleness_ms", "5000 ms", "an injected fault"] {
         assert!(error.to_string().contains(word), "{error}");
     }
     let residence = driver.cache_status();

@@ -148,7 +148,7 @@ fn a_user_without_rights() {
     server.run("CREATE ROLE guest LOGIN PASSWORD 'guest'");
     let url = server.url("schema=walled");
     let guest = with(&url, "tester:p%40ss", "guest:guest");
-    assert_refused(open(&guest), ErrorKind::Denied, "no right");
+    assert_refused(open(&guest), ErrorKind::Denied, "may not do this");
     drop(open(&url).expect("opens"));
     assert_refused(open(&guest), ErrorKind::Denied, "grant");
     server.run(

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::Args;
-use espalier_store::CheckedBackup;
+use espalier_store::{CheckedBackup, Error};
 
 use crate::commands::transfer::{self, PhaseProgress};
 use crate::endpoint;
 use crate::settings::OutputOptions;
-use espalier_terminal::{Failure, Result};
+use espalier_terminal::{Failure, Result, url_name};
 
 /// Restore a backup file into an engine
 #[derive(Args, Debug)]
@@ -57,6 +57,9 @@ impl Restore {
             &mut |phase, rows| progress.update(phase, rows),
         );
         progress.finish();
+        if let Err(Error::NotEmpty) = restored {
+            return Err(transfer::failure(Error::NotEmpty).in_file(url_name(&self.url)));
+        }
         transfer::print_report(self.output_options.json, "restored", to, restored)
             .map_err(|failure| failure.in_file(self.file.display()))
     }

@@ -29,7 +29,10 @@ impl Tree {
                 tree.datastore().name(),
                 lock.session
             ))),
-            None => Err(failed(format!("{} is not locked", tree.datastore().name()))),
+            None => Err(failed(format!(
+                "{} is not locked as a whole; “espalier locks” lists partial locks, “espalier unlock --id N” releases one",
+                tree.datastore().name()
+            ))),
         })
     }
 

@@ -45,7 +45,7 @@ impl fmt::Display for ConflictContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent => f.write_str("nothing"),
-            Self::Node => f.write_str("something else"),
+            Self::Node => f.write_str("other content"),
             Self::Value(json) => f.write_str(json),
         }
     }
@@ -56,8 +56,8 @@ impl Conflict {
     /// request itself is valid, and RESTCONF maps it to 412 (Precondition Failed), which fits.
     pub fn to_error(&self) -> DataError {
         let message = format!(
-            "running changed meanwhile: it had {}, now it has {}, the candidate has {}; \
-             update the candidate and choose which side to prefer",
+            "running and the candidate changed it differently: it had {}, running has {}, the candidate has {}; \
+             resolve it with “espalier update --prefer running” or “--prefer candidate”",
             self.base, self.running, self.candidate
         );
         DataError::new(ErrorTag::OperationFailed, message)
