@@ -422,6 +422,7 @@ fn values_in_nested_lists_are_indexed() {
         in_list("count(/c/e[i/ip = current()]) = 1"),
         in_list("count(//i[ip = current()]) = 1"),
         in_list("count(/c/e/i[n = 'a' and current() = ip]/n) = 1"),
+        in_list("count(/c/e/i[ip = current()]/n) = 1"),
         in_containers("count(/c/e/x/y[ip = current()]) = 1"),
         in_containers("count(/c/e[x/y/ip = current()]) = 1"),
         in_containers("/c/e/x/y[ip = current()]/ip = 'none'"),

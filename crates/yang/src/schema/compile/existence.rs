@@ -26,7 +26,7 @@ pub(super) fn rewrite(condition: &mut Expr) {
         Expr::Binary(BinaryOperator::Equal, left, right) => {
             let found = existence(left, right, OperandSide::Left);
             if let Some(nodes) = found.or_else(|| existence(right, left, OperandSide::Right)) {
-                *condition = nodes;
+                *condition = comparison(&nodes).unwrap_or(nodes);
             }
         }
         _ => {}
@@ -51,9 +51,8 @@ fn existence(nodes: &Expr, other: &Expr, side: OperandSide) -> Option<Expr> {
         .iter()
         .rposition(|step| !step.predicates.is_empty())?;
     let (steps, value) = path.steps.split_at(at + 1);
-    let reads_current = |predicate: &Expr| contains_current(predicate);
     let last = steps.last()?;
-    if !last.predicates.iter().any(reads_current) || last.predicates.iter().any(is_positional) {
+    if !last.predicates.iter().any(differs_by_entry) || last.predicates.iter().any(is_positional) {
         return None;
     }
     let value = Expr::Path(LocationPath {
@@ -86,6 +85,16 @@ fn of_current(expr: &Expr) -> Option<Expr> {
             })
         }
         free => is_free(free).then(|| free.clone()),
+    }
+}
+
+/// Returns whether the nodes that pass a predicate are different for each current node. An equality
+/// (`[g = current()/g]`) makes groups, and the current nodes of a group share what is computed of it.
+fn differs_by_entry(predicate: &Expr) -> bool {
+    match predicate {
+        Expr::And(parts) => parts.iter().any(differs_by_entry),
+        Expr::Binary(BinaryOperator::Equal, ..) => false,
+        other => contains_current(other),
     }
 }
 

@@ -8,7 +8,7 @@ use super::object::string_to_number;
 use super::paths::{Order, StreamProperties, is_descent, properties_of};
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
-use crate::xpath::{BinaryOperator, Expr, Function, LocationPath};
+use crate::xpath::{BinaryOperator, Expr, Function};
 
 impl<T: Instances> Evaluator<'_, T> {
     /// The value of an expression.
@@ -274,15 +274,13 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// Counts the last step without enumeration, if possible.
     fn count_nodes(&self, expr: &Expr, env: &Env<'_, T>) -> Result<u64, T::Error> {
-        if let Expr::Path(LocationPath { is_absolute, steps }) = expr
-            && let Some((last, before)) = steps.split_last()
+        if let Expr::Path(path) = expr
+            && let Some((last, before)) = path.steps.split_last()
             && is_plain_child(last)
             && !before.last().is_some_and(is_descent)
         {
-            let root = Item::Inner(self.data.root());
-            let from = if *is_absolute { &root } else { env.item };
             let mut count = 0;
-            let _ = self.stream_steps(from, before, env, &mut |item| {
+            let _ = self.stream_leading(path, before.len(), env, &mut |item| {
                 count += self.count_children(&item, &last.test)?;
                 Ok(CONTINUE)
             })?;

@@ -143,15 +143,27 @@ impl<T: Instances> Evaluator<'_, T> {
         env: &Env<'_, T>,
         visit: &mut Visitor<'_, T>,
     ) -> Visit<T::Error> {
-        if let Some(flow) = self.nodes_by_value(path, env, visit)? {
+        self.stream_leading(path, path.steps.len(), env, visit)
+    }
+
+    /// Visits the distinct nodes that the leading steps of a path lead to. The steps after them have no predicates.
+    pub(super) fn stream_leading(
+        &self,
+        path: &LocationPath,
+        step_count: usize,
+        env: &Env<'_, T>,
+        visit: &mut Visitor<'_, T>,
+    ) -> Visit<T::Error> {
+        if let Some(flow) = self.nodes_by_value(path, step_count, env, visit)? {
             return Ok(flow);
         }
+        let steps = &path.steps[..step_count];
         self.measured_path(path, || match path.is_absolute {
             true => {
                 let root = Item::Inner(self.data.root());
-                self.stream_steps(&root, &path.steps, env, visit)
+                self.stream_steps(&root, steps, env, visit)
             }
-            false => self.stream_steps(env.item, &path.steps, env, visit),
+            false => self.stream_steps(env.item, steps, env, visit),
         })
     }
 

@@ -150,11 +150,12 @@ fn is_own_path(expr: &Expr) -> bool {
 }
 
 impl<T: Instances> Evaluator<'_, T> {
-    /// Visits the nodes of a path, found by the value that a predicate requires; `None` if the path has no such
-    /// predicate, or if an index is not worth its cost.
+    /// Visits the nodes of the leading steps of a path, found by the value that a predicate requires; `None` if the
+    /// path has no such predicate, or if an index is not worth its cost.
     pub(super) fn nodes_by_value(
         &self,
         path: &LocationPath,
+        step_count: usize,
         env: &Env<'_, T>,
         visit: &mut Visitor<'_, T>,
     ) -> Result<Option<std::ops::ControlFlow<()>>, T::Error> {
@@ -187,7 +188,7 @@ impl<T: Instances> Evaluator<'_, T> {
             let node = &index.nodes[position as usize];
             self.count_visit()?;
             if self.passes_all(node, path, indexed, env)? {
-                let rest = &path.steps[indexed.step + 1..];
+                let rest = &path.steps[indexed.step + 1..step_count];
                 if self.stream_steps(node, rest, env, visit)?.is_break() {
                     return Ok(Some(STOP));
                 }
