@@ -253,6 +253,26 @@ fn adjacent_cases_that_were_deleted_together_are_distinguished() {
 }
 
 #[test]
+fn an_entry_that_running_moved_excludes_the_other_case_of_the_candidate() {
+    for (resolution, expected) in [
+        (Resolution::PreferRunning, r#"{"m:stop":["c"]}"#),
+        (Resolution::PreferCandidate, r#"{"m:change":[{"at":"x"}]}"#),
+    ] {
+        let (running, candidate) = both_of(
+            include_str!("ordered.yang"),
+            r#"{"m:stop":["a","b","c"]}"#,
+            &[r#"{"m:change":[{"at":"x"}]}"#],
+            &[r#"{"m:stop":["c"],"@m:stop":[{"yang:insert":"first"}]}"#],
+        );
+        assert!(!candidate.conflicts().unwrap().is_empty());
+        candidate
+            .update(resolution, CommitOptions::default())
+            .unwrap();
+        commit_candidate(&running, &candidate, expected);
+    }
+}
+
+#[test]
 fn an_entry_put_at_its_old_place_did_not_move() {
     merges(
         TURNS,

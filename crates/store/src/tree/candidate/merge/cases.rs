@@ -26,6 +26,12 @@ impl<'m> Merger<'m> {
                 self.nodes_in_cases(&key, values, &Self::created_by_running)?;
             }
         }
+        // An entry that running moved and the candidate deleted exists again if running is preferred.
+        for (entry, pair) in self.changed.positions() {
+            if pair.running.is_some() {
+                self.path_in_cases(&entry, &Self::created_by_running)?;
+            }
+        }
         Ok(())
     }
 
@@ -41,15 +47,15 @@ impl<'m> Merger<'m> {
         Ok(())
     }
 
-    /// Visits the nodes on the path of a key, and the leaves in its value that are not in `before`.
-    fn nodes_in_cases(
+    /// Visits the nodes on the path of a key. Returns its node, which is `None` at the root; `None` if the schema no
+    /// longer has it.
+    fn path_in_cases(
         &mut self,
         key: &[u8],
-        (value, before): (&[u8], Option<&[u8]>),
         visit: VisitCaseNode<'_, 'm>,
-    ) -> Result<()> {
+    ) -> Result<Option<Option<NodeId>>> {
         let Some(trail) = self.running.trail(key)? else {
-            return Ok(());
+            return Ok(None);
         };
         let tree = self.running.stored.tree.prefix(Subspace::Tree);
         let mut parent = (tree.len(), None);
@@ -57,7 +63,19 @@ impl<'m> Merger<'m> {
             visit(self, &key[..parent.0], parent.1, point.node)?;
             parent = (point.end, Some(point.node));
         }
-        let node = parent.1;
+        Ok(Some(parent.1))
+    }
+
+    /// Visits the nodes on the path of a key, and the leaves in its value that are not in `before`.
+    fn nodes_in_cases(
+        &mut self,
+        key: &[u8],
+        (value, before): (&[u8], Option<&[u8]>),
+        visit: VisitCaseNode<'_, 'm>,
+    ) -> Result<()> {
+        let Some(node) = self.path_in_cases(key, visit)? else {
+            return Ok(());
+        };
         let schema = self.running.stored.schema();
         if node.is_some_and(|node| schema.node(node).is_leaf_list()) {
             return Ok(());
