@@ -111,144 +111,16 @@ fn read(path: &Path) -> Result<ModuleSource> {
     let text = fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!("the module cannot be read: {error}")).in_file(path.display())
     })?;
-    let (name, revision) = name_and_revision(&text).ok_or_else(|| {
+    ModuleSource::from_text(text).ok_or_else(|| {
         Failure::usage("the file does not begin with `module NAME {` or `submodule NAME {`")
             .in_file(path.display())
             .hint("Espalier reads YANG, not YIN")
-    })?;
-    Ok(ModuleSource {
-        name,
-        revision,
-        text,
     })
-}
-
-/// Returns the name and the latest revision of a module or submodule. Reads tokens only; the compiler validates the
-/// text.
-fn name_and_revision(text: &str) -> Option<(String, Option<String>)> {
-    let mut tokens = Tokens { rest: text };
-    let keyword = tokens.next()?;
-    if keyword.text != "module" && keyword.text != "submodule" {
-        return None;
-    }
-    let name = tokens
-        .next()
-        .filter(|token| token.is_argument())?
-        .text
-        .to_owned();
-    let (mut depth, mut at_start) = (0_usize, false);
-    let mut revision: Option<&str> = None;
-    while let Some(token) = tokens.next() {
-        match token.text {
-            "{" if token.is_bare => depth += 1,
-            "}" if token.is_bare => depth = depth.saturating_sub(1),
-            "revision" if depth == 1 && at_start => {
-                let date = tokens.next()?.text;
-                revision = revision.max(Some(date));
-            }
-            _ => {}
-        }
-        at_start = token.is_bare && ["{", "}", ";"].contains(&token.text);
-    }
-    Some((name, revision.map(str::to_owned)))
-}
-
-/// A token of YANG (RFC 7950 §6.1).
-struct Token<'a> {
-    text: &'a str,
-    is_bare: bool,
-}
-
-impl Token<'_> {
-    fn is_argument(&self) -> bool {
-        !self.is_bare || !["{", "}", ";"].contains(&self.text)
-    }
-}
-
-/// The tokens of a YANG text, without comments.
-struct Tokens<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Tokens<'a> {
-    fn skip_space_and_comments(&mut self) {
-        loop {
-            self.rest = self
-                .rest
-                .trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-            if self.rest.starts_with("//") {
-                self.rest = self.rest.split_once('\n').map_or("", |(_, after)| after);
-            } else if self.rest.starts_with("/*") {
-                self.rest = self.rest.split_once("*/").map_or("", |(_, after)| after);
-            } else {
-                return;
-            }
-        }
-    }
-
-    fn quoted(&mut self, quote: char) -> &'a str {
-        let body = &self.rest[1..];
-        let mut escaped = false;
-        let end = body.find(|c| {
-            let ends = c == quote && !escaped;
-            escaped = quote == '"' && c == '\\' && !escaped;
-            ends
-        });
-        let end = end.unwrap_or(body.len());
-        self.rest = body.get(end + 1..).unwrap_or("");
-        &body[..end]
-    }
-}
-
-impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
-
-    fn next(&mut self) -> Option<Token<'a>> {
-        self.skip_space_and_comments();
-        let first = self.rest.chars().next()?;
-        if first == '"' || first == '\'' {
-            let text = self.quoted(first);
-            return Some(Token {
-                text,
-                is_bare: false,
-            });
-        }
-        let length = match first {
-            '{' | '}' | ';' => 1,
-            _ => self
-                .rest
-                .find([' ', '\t', '\r', '\n', '{', '}', ';', '"', '\''])
-                .unwrap_or(self.rest.len()),
-        };
-        let (text, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        Some(Token {
-            text,
-            is_bare: true,
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn name_and_revision_are_read_from_the_text() {
-        let text = "// revision 2030-01-01;\n/* module x { */ module \"a-b\" {\n\
-            description \"a revision \\\" 2029-01-01 { \";\n\
-            import c { prefix c; revision-date 2028-01-01; }\n\
-            leaf revision { type string; }\n\
-            revision 2020-02-03 { description 'first'; }\n  revision \"2021-02-03\";\n}";
-        assert_eq!(
-            name_and_revision(text),
-            Some(("a-b".into(), Some("2021-02-03".into())))
-        );
-        assert_eq!(name_and_revision("submodule s{}"), Some(("s".into(), None)));
-        for text in ["", "<module/>", "module {", "module"] {
-            assert_eq!(name_and_revision(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn features_are_read() {

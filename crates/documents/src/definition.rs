@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::limits::{COMPONENTS_MAX, INDEXES_MAX, NAME_BYTES_MAX};
 use crate::{Error, Policy, Result};
@@ -121,6 +122,26 @@ pub struct Info {
     pub schema_version: u32,
     /// The indexes.
     pub indexes: Vec<IndexInfo>,
+}
+
+impl Info {
+    /// The definition as a JSON object.
+    pub fn to_json(&self) -> serde_json::Value {
+        let indexes = self.indexes.iter().map(|index| {
+            json!({
+                "name": index.name,
+                "kind": index.kind,
+                "fields": index.fields,
+                "is-built": index.is_built,
+            })
+        });
+        json!({
+            "name": self.name,
+            "policy": self.policy.as_str(),
+            "schema-version": self.schema_version,
+            "indexes": indexes.collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// The stored form of a definition.

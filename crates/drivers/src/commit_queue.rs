@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Committed, Result, Version};
+use espalier_keyspace::{Batch, Committed, Error, Result, Version};
 use parking_lot::{Condvar, Mutex};
 
 /// Maximum bytes of the batches in one group: 16 MiB. The first batch is always taken.
@@ -147,6 +147,18 @@ fn no_result<T>() -> Result<T> {
         espalier_keyspace::ErrorKind::Engine,
         "the leader of a commit group returned no result for a batch",
     ))
+}
+
+/// The results of a group that failed as a whole: the error for each batch.
+pub(crate) fn fail_all(batches: &[Batch], error: Error) -> Vec<Result<Version>> {
+    let kind = error.kind();
+    let message = error.to_string();
+    let mut results: Vec<_> = batches[1..]
+        .iter()
+        .map(|_| Err(Error::new(kind, message.clone())))
+        .collect();
+    results.insert(0, Err(error));
+    results
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use espalier_keyspace::{
     Batch, Committed, Error, KeyRange, OperationRef, Precondition, Result, Version,
 };
 
-use crate::commit_queue::CommitQueue;
+use crate::commit_queue::{CommitQueue, fail_all};
 
 /// Why a transaction was aborted.
 pub(crate) enum Abort<F> {
@@ -143,17 +143,6 @@ fn apply<E: GroupCommit>(engine: &E, batches: &[Batch]) -> Vec<Result<Version>> 
             },
         }
     }
-}
-
-fn fail_all(batches: &[Batch], error: Error) -> Vec<Result<Version>> {
-    let kind = error.kind();
-    let message = error.to_string();
-    let mut results: Vec<_> = batches[1..]
-        .iter()
-        .map(|_| Err(Error::new(kind, message.clone())))
-        .collect();
-    results.insert(0, Err(error));
-    results
 }
 
 /// Applies every batch that has not failed yet. Fails with the index of a batch that failed on its own, or

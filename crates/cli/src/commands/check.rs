@@ -9,8 +9,9 @@ use espalier_stats::Stats;
 use espalier_store::{Store, Subspace};
 use serde_json::json;
 
+use crate::commands::store_url::StoreUrl;
 use crate::endpoint::{self, OpenMode};
-use crate::settings::{Access, OutputOptions, Settings};
+use crate::settings::{OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::progress::Progress;
@@ -27,12 +28,8 @@ Examples:
 Exit status: 0 if nothing is wrong, else 1; with --json the findings are printed in both cases. A file of the \
 store that other users can access is a warning, which does not change the exit status.")]
 pub struct Check {
-    /// The URL of the store, as in --store
-    #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
-    url: Option<String>,
-
     #[command(flatten)]
-    access: Access,
+    store_url: StoreUrl,
 
     #[command(flatten)]
     pub output_options: OutputOptions,
@@ -41,15 +38,8 @@ pub struct Check {
 impl Check {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let settings = Settings::from(&self.access)
-            .over(settings)
-            .with_store(self.url.as_deref());
-        if settings.server.is_some() {
-            return Err(
-                Failure::usage("check works on a store, not through a server")
-                    .hint("a store can be checked while it is served: --store embedded:DIR"),
-            );
-        }
+        let hint = "a store can be checked while it is served: --store embedded:DIR";
+        let settings = self.store_url.over(settings, "check", hint)?;
         let driver = endpoint::open_driver(&settings, OpenMode::Existing)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;

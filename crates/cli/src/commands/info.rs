@@ -10,8 +10,9 @@ use espalier_keyspace::{CacheStatus, Direction, Driver, KeyRange, WatchKind};
 use espalier_store::{Marker, Store, SystemClock};
 use serde_json::{Value, json};
 
+use crate::commands::store_url::StoreUrl;
 use crate::endpoint::{self, OpenMode};
-use crate::settings::{Access, OutputOptions, Settings};
+use crate::settings::{OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
@@ -27,12 +28,8 @@ Examples:
   espalier info embedded:data
   espalier info 'postgres://me@db.example/net?password_file=/run/secrets/db&policy=cached' --json")]
 pub struct Info {
-    /// The URL of the store, as in --store
-    #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
-    url: Option<String>,
-
     #[command(flatten)]
-    access: Access,
+    store_url: StoreUrl,
 
     #[command(flatten)]
     pub output_options: OutputOptions,
@@ -41,16 +38,8 @@ pub struct Info {
 impl Info {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let settings = Settings::from(&self.access)
-            .over(settings)
-            .with_store(self.url.as_deref());
-        if settings.server.is_some() {
-            return Err(
-                Failure::usage("info works on a store, not through a server").hint(
-                    "a server tells its modules at /restconf/data/ietf-yang-library:yang-library",
-                ),
-            );
-        }
+        let hint = "a server lists its modules at /restconf/data/ietf-yang-library:yang-library";
+        let settings = self.store_url.over(settings, "info", hint)?;
         let Some(url) = settings.store.as_deref() else {
             return Err(Failure::usage("nothing says which store")
                 .hint("name it: espalier info embedded:DIR"));

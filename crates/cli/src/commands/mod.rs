@@ -33,6 +33,7 @@ mod serve;
 mod set;
 mod stats;
 mod store_option;
+mod store_url;
 mod transfer;
 mod tree_reload;
 mod update;

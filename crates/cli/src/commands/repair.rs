@@ -9,8 +9,9 @@ use clap::Args;
 use espalier_store::{Error, Removed, Repair as Repaired, RepairOutput, UpgradeOptions};
 use serde_json::json;
 
+use crate::commands::store_url::StoreUrl;
 use crate::endpoint;
-use crate::settings::{Access, OutputOptions, Settings};
+use crate::settings::{OutputOptions, Settings};
 use espalier_terminal::output;
 use espalier_terminal::output_file::{self, Existing};
 use espalier_terminal::{Failure, Result};
@@ -27,16 +28,12 @@ Examples:
   espalier repair embedded:data
   espalier repair embedded:data --output removed.jsonl --json")]
 pub struct Repair {
-    /// The URL of the store, as in --store
-    #[arg(value_name = "URL", conflicts_with_all = ["store", "server"])]
-    url: Option<String>,
-
     /// The file for the removed data; it must not exist
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
-    access: Access,
+    store_url: StoreUrl,
 
     #[command(flatten)]
     pub output_options: OutputOptions,
@@ -45,15 +42,8 @@ pub struct Repair {
 impl Repair {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let settings = Settings::from(&self.access)
-            .over(settings)
-            .with_store(self.url.as_deref());
-        if settings.server.is_some() {
-            return Err(
-                Failure::usage("repair works on a store, not through a server")
-                    .hint("name the store: espalier repair embedded:DIR"),
-            );
-        }
+        let hint = "name the store: espalier repair embedded:DIR";
+        let settings = self.store_url.over(settings, "repair", hint)?;
         let store = endpoint::open_store(&settings)?;
         let options = UpgradeOptions {
             author: settings.author(),

@@ -15,6 +15,7 @@ use super::engine::{
     Outcome, ReadResults, ReadSet, Transaction, WRITE_IDLE_MAX, WriteSet, Written, fill_in,
 };
 use super::snapshot::UncommittedSnapshot;
+use crate::commit_queue::fail_all;
 use crate::recent_commits::{Effect, Recorder};
 
 /// The most attempts of a commit, if connections break or other transactions conflict.
@@ -101,17 +102,6 @@ fn apply(engine: &Arc<Engine>, batches: &[Batch]) -> Vec<Result<Version>> {
         }
         Err(error) => fail_all(batches, error),
     }
-}
-
-fn fail_all(batches: &[Batch], error: Error) -> Vec<Result<Version>> {
-    let kind = error.kind();
-    let message = error.to_string();
-    let mut results: Vec<_> = batches[1..]
-        .iter()
-        .map(|_| Err(Error::new(kind, message.clone())))
-        .collect();
-    results.insert(0, Err(error));
-    results
 }
 
 fn attempt(

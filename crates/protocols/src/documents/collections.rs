@@ -17,23 +17,6 @@ struct Definition {
     indexes: Option<Vec<FieldIndex>>,
 }
 
-fn info_json(info: &Info) -> Json {
-    let indexes = info.indexes.iter().map(|index| {
-        json!({
-            "name": index.name,
-            "kind": index.kind,
-            "fields": index.fields,
-            "is-built": index.is_built,
-        })
-    });
-    json!({
-        "name": info.name,
-        "policy": info.policy.as_str(),
-        "schema-version": info.schema_version,
-        "indexes": indexes.collect::<Vec<_>>(),
-    })
-}
-
 /// The declared indexes of a collection (those over members).
 fn declared_indexes(info: &Info) -> Vec<FieldIndex> {
     let indexes = info.indexes.iter().filter_map(|index| {
@@ -52,7 +35,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
         .list_infos()?
         .into_iter()
         .map(|(info, problem)| {
-            let mut body = info_json(&info);
+            let mut body = info.to_json();
             if let Some(problem) = problem {
                 body["problem"] = Json::from(problem);
             }
@@ -70,7 +53,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     call.service.stored_info(call.path_parameter(0))?;
     // One read for both: an index that is finished between two reads would be missing from both.
     let (info, unbuilt) = collection.progress()?;
-    let mut body = info_json(&info);
+    let mut body = info.to_json();
     for (name, key) in unbuilt {
         let indexes = body["indexes"].as_array_mut();
         let index =
@@ -101,7 +84,7 @@ pub(super) fn put(call: &Call<'_>) -> Result<Response<Body>> {
         Some(_) => StatusCode::OK,
         None => StatusCode::CREATED,
     };
-    let mut response = json_response(status, &info_json(&info));
+    let mut response = json_response(status, &info.to_json());
     if status == StatusCode::CREATED {
         set_location(
             &mut response,

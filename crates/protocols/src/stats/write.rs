@@ -95,15 +95,5 @@ pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
         Some(id) => call.service.import_once(id, format, at, lines)?,
         None => call.service.import(format, at, lines)?,
     };
-    let lines = report.lines.iter();
-    let lines: Vec<_> = lines
-        .map(|line| json!({"line": line.line, "reason": line.reason}))
-        .collect();
-    let value = json!({
-        "writes": report.writes,
-        "repeated": report.repeated,
-        "skipped": report.skipped,
-        "lines": lines,
-    });
-    Ok(json_response(StatusCode::OK, &value))
+    Ok(json_response(StatusCode::OK, &report.to_json()))
 }

@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::str::FromStr;
 
+use serde_json::json;
+
 use super::parsed_text::{LINE_BYTES_MAX, Skipped, too_long};
 use super::progress::{ImportPart, ImportProgress, name_in_use};
 use super::{jsonl, prometheus, statsd};
@@ -66,6 +68,20 @@ pub struct Report {
 }
 
 impl Report {
+    /// The report as a JSON object.
+    pub fn to_json(&self) -> serde_json::Value {
+        let lines = self.lines.iter();
+        let lines: Vec<_> = lines
+            .map(|line| json!({"line": line.line, "reason": line.reason}))
+            .collect();
+        json!({
+            "writes": self.writes,
+            "repeated": self.repeated,
+            "skipped": self.skipped,
+            "lines": lines,
+        })
+    }
+
     fn skip(&mut self, line: u64, reason: &Error) {
         self.skipped += 1;
         if self.lines.len() < SKIPPED_REPORTED_MAX {

@@ -141,6 +141,27 @@ mod tests {
     }
 
     #[test]
+    fn comments_quotes_and_leaves_named_like_statements_are_not_taken_for_revisions() {
+        let parsed = |text: &str| {
+            let module = ModuleSource::from_text(text)?;
+            Some((module.name, module.revision))
+        };
+        let text = "// revision 2030-01-01;\n/* module x { */ module \"a-b\" {\n\
+            description \"a revision \\\" 2029-01-01 { \";\n\
+            import c { prefix c; revision-date 2028-01-01; }\n\
+            leaf revision { type string; }\n\
+            revision 2020-02-03 { description 'first'; }\n  revision \"2021-02-03\";\n}";
+        assert_eq!(
+            parsed(text),
+            Some(("a-b".into(), Some("2021-02-03".into())))
+        );
+        assert_eq!(parsed("submodule s{}"), Some(("s".into(), None)));
+        for text in ["", "<module/>", "module {", "module"] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn name_and_latest_revision_are_parsed_from_the_text() {
         let text = "submodule a { belongs-to b { prefix b; } revision 2020-01-01; \
                     revision \"2024-01-01\" { description 'revision 2030-01-01;'; } }";

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use espalier_documents::{FieldIndex, Info, Kind, Policy};
-use serde_json::{Value, json};
 
 use super::arguments::StoreOption;
 use super::ls::DATA;
@@ -137,7 +136,7 @@ impl Configure {
     fn print(&self, info: &Info) -> Result<()> {
         output::print_result(
             self.store_option.output_options.json,
-            &to_json(info),
+            &info.to_json(),
             &to_text(info),
         )
     }
@@ -157,24 +156,6 @@ fn index(kind: Kind, text: &str) -> Result<FieldIndex> {
         name: name.to_owned(),
         kind,
         fields: fields.split(',').map(str::to_owned).collect(),
-    })
-}
-
-/// A collection as JSON.
-pub fn to_json(info: &Info) -> Value {
-    let indexes = info.indexes.iter().map(|index| {
-        json!({
-            "name": index.name,
-            "kind": index.kind,
-            "fields": index.fields,
-            "is-built": index.is_built,
-        })
-    });
-    json!({
-        "name": info.name,
-        "policy": info.policy.as_str(),
-        "schema-version": info.schema_version,
-        "indexes": indexes.collect::<Vec<_>>(),
     })
 }
 

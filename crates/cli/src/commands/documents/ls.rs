@@ -7,7 +7,6 @@ use espalier_documents::{Collection, Query, Selection};
 use serde_json::{Value as Json, json};
 
 use super::arguments::{StoreOption, value};
-use super::configure::to_json;
 use super::print;
 use crate::settings::Settings;
 use espalier_terminal::output;
@@ -91,7 +90,7 @@ impl Ls {
             let text = format!("{}/", escaped(&info.name));
             output::print_result(
                 self.store_option.output_options.json,
-                &to_json(&info),
+                &info.to_json(),
                 &text,
             )?;
         }
@@ -109,7 +108,7 @@ impl Ls {
     fn indexes(&self, collection: &Collection<Json>) -> Result<()> {
         let info = collection.info()?;
         let count = collection.count()?;
-        let mut value = to_json(&info);
+        let mut value = info.to_json();
         value["documents"] = json!(count);
         let mut text = format!("{DATA}/{:<20} {count} documents", "");
         for index in &info.indexes {

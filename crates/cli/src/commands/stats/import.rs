@@ -4,7 +4,6 @@ use std::io::BufReader;
 
 use clap::{Args, ValueEnum};
 use espalier_stats::import::{self, Report, SKIPPED_REPORTED_MAX};
-use serde_json::json;
 
 use super::arguments::{StoreOption, time};
 use crate::settings::Settings;
@@ -84,16 +83,6 @@ impl Import {
     }
 
     fn print_report(&self, report: &Report) -> Result<()> {
-        let lines = report.lines.iter();
-        let lines: Vec<_> = lines
-            .map(|line| json!({"line": line.line, "reason": line.reason}))
-            .collect();
-        let value = json!({
-            "writes": report.writes,
-            "repeated": report.repeated,
-            "skipped": report.skipped,
-            "lines": lines,
-        });
         let mut text = format!("{} writes, {} lines skipped", report.writes, report.skipped);
         if report.repeated > 0 {
             text.push_str(&format!(
@@ -109,6 +98,10 @@ impl Import {
                 "\n  ...; with --json the first {SKIPPED_REPORTED_MAX}"
             ));
         }
-        output::print_result(self.store_option.output_options.json, &value, &text)
+        output::print_result(
+            self.store_option.output_options.json,
+            &report.to_json(),
+            &text,
+        )
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use clap::Args;
 use espalier_stats::{
-    Designator, NestedValues, Number, Outcome, Path, PathValues, Request, Stats, Write,
+    Designator, Metric, NestedValues, Number, Outcome, Path, PathValues, Request, Timestamp, Write,
 };
 use serde_json::json;
 
@@ -69,12 +69,19 @@ impl WriteArguments {
         Ok(values)
     }
 
-    fn submit(&self, stats: &Stats, write: Write, store_option: &StoreOption) -> Result<()> {
-        let write = if self.untracked {
-            write.untracked()
-        } else {
-            write
-        };
+    /// Makes the write from the metric, the time and the values, and submits it.
+    fn submit(
+        &self,
+        settings: Settings,
+        store_option: &StoreOption,
+        make: impl FnOnce(Metric, Timestamp, PathValues) -> Result<Write>,
+    ) -> Result<()> {
+        let stats = store_option.stats(settings)?;
+        let at = time(&stats, self.at.as_deref())?;
+        let mut write = make(self.metric.metric()?, at, self.values()?)?;
+        if self.untracked {
+            write = write.untracked();
+        }
         let mut request = Request::from(write);
         if let Some(id) = &self.request_id {
             request = request.with_id(id);
@@ -132,15 +139,10 @@ pub struct Track {
 impl Track {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.write_arguments.at.as_deref())?;
-        let write = Write::track(
-            self.write_arguments.metric.metric()?,
-            at,
-            self.write_arguments.values()?,
-        );
         self.write_arguments
-            .submit(&stats, write, &self.store_option)
+            .submit(settings, &self.store_option, |metric, at, values| {
+                Ok(Write::track(metric, at, values))
+            })
     }
 }
 
@@ -160,15 +162,10 @@ pub struct Assert {
 impl Assert {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.write_arguments.at.as_deref())?;
-        let write = Write::assert(
-            self.write_arguments.metric.metric()?,
-            at,
-            self.write_arguments.values()?,
-        );
         self.write_arguments
-            .submit(&stats, write, &self.store_option)
+            .submit(settings, &self.store_option, |metric, at, values| {
+                Ok(Write::assert(metric, at, values))
+            })
     }
 }
 
@@ -188,15 +185,10 @@ pub struct Observe {
 impl Observe {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
-        let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.write_arguments.at.as_deref())?;
-        let write = Write::observe(
-            self.write_arguments.metric.metric()?,
-            at,
-            self.write_arguments.values()?,
-        );
         self.write_arguments
-            .submit(&stats, write, &self.store_option)
+            .submit(settings, &self.store_option, |metric, at, values| {
+                Ok(Write::observe(metric, at, values))
+            })
     }
 }
 
@@ -269,11 +261,9 @@ impl Assort {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let designator = self.classes.designator()?;
-        let stats = self.store_option.stats(settings)?;
-        let at = time(&stats, self.write_arguments.at.as_deref())?;
-        let metric = self.write_arguments.metric.metric()?;
-        let write = Write::assort(metric, at, &self.write_arguments.values()?, &designator)?;
         self.write_arguments
-            .submit(&stats, write, &self.store_option)
+            .submit(settings, &self.store_option, |metric, at, values| {
+                Ok(Write::assort(metric, at, &values, &designator)?)
+            })
     }
 }
