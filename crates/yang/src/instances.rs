@@ -167,7 +167,7 @@ pub trait Instances {
     }
 
     /// Visits the list entries before or after an entry (existing or deleted), nearest first.
-    fn beside(
+    fn adjacent_entries(
         &self,
         _entry: &Self::Inner,
         _side: Side,

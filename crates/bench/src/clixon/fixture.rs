@@ -73,7 +73,7 @@ impl Fixture {
         let store = ModelStore::open(configuration, MODEL)?;
         let mut random = StdRng::seed_from_u64(SEED);
         Ok(Self {
-            candidate: store.tree.beside(Datastore::Candidate, "")?,
+            candidate: store.tree.sibling_datastore(Datastore::Candidate, "")?,
             store,
             size,
             chosen: (0..CHOSEN).map(|_| random.random_range(0..size)).collect(),

@@ -83,7 +83,7 @@ pub fn versions(fixture: &mut Fixture, spec: RowSpec) -> Result<Row> {
 /// Copies another datastore to running: the differences are computed and committed.
 pub fn apply(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
     let running = &fixture.store.tree;
-    let startup = running.beside(Datastore::Startup, "")?;
+    let startup = running.sibling_datastore(Datastore::Startup, "")?;
     let options = CommitOptions::default();
     startup.commit(&[source(fixture)?], options)?;
     put_target(fixture, running)?;

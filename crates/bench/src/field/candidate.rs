@@ -53,7 +53,7 @@ pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
 /// Repeatedly edits and commits the candidate; returns the times of both.
 fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, Timing)> {
     let store = &hosts.store;
-    let candidate = store.tree.beside(Datastore::Candidate, "")?;
+    let candidate = store.tree.sibling_datastore(Datastore::Candidate, "")?;
     let once = Repetitions::once();
     let (mut edited, mut committed) = (Vec::new(), Vec::new());
     for changes in rounds {
@@ -82,7 +82,10 @@ fn through_candidate(hosts: &Hosts, rounds: &[Vec<Change>]) -> Result<(Timing, T
 fn discard(hosts: &mut Hosts) -> Result<Timing> {
     let count = CHANGES * ROUNDS;
     let changes = hosts.port_changes(count)?;
-    let candidate = hosts.store.tree.beside(Datastore::Candidate, "")?;
+    let candidate = hosts
+        .store
+        .tree
+        .sibling_datastore(Datastore::Candidate, "")?;
     let mut discarded = Vec::new();
     for changes in changes.chunks(CHANGES as usize) {
         let edits: Vec<Edit> = changes

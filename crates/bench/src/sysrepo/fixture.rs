@@ -151,7 +151,7 @@ impl<'a, 'o> Fixture<'a, 'o> {
         let store = ModelStore::open(configuration, MODEL)?;
         let nodes = Nodes::of(store.tree.schema())?;
         Ok(Self {
-            operational: store.tree.beside(Datastore::Operational, "")?,
+            operational: store.tree.sibling_datastore(Datastore::Operational, "")?,
             store,
             size,
             nodes,

@@ -196,7 +196,7 @@ fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Resu
     let source = endpoint::source_of(tree, settings)?;
     let mut service = Restconf::new(tree.clone(), &source, config);
     for datastore in SERVED_DATASTORES {
-        service = service.with_datastore(datastore.name(), tree.beside(datastore, "")?);
+        service = service.with_datastore(datastore.name(), tree.sibling_datastore(datastore, "")?);
     }
     let admin = datastore_routes::add(version_routes::add(admin));
     let admin = schema_and_edit_routes::add(admin, &source)?;

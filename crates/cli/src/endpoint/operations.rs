@@ -173,7 +173,7 @@ pub fn tree_of_datastore(tree: &Tree, name: &str, session: &str) -> Result<Tree>
         let message = format!("there is no datastore “{name}”");
         DataError::new(ErrorTag::InvalidValue, message)
     })?;
-    Ok(tree.beside(datastore, session)?)
+    Ok(tree.sibling_datastore(datastore, session)?)
 }
 
 fn done(value: Value, text: &str) -> Outcome {
@@ -196,7 +196,7 @@ fn commit(
     confirmed: ConfirmOptions<'_>,
     options: CommitOptions<'_>,
 ) -> Result<Outcome> {
-    let running = tree.beside(Datastore::Running, "")?;
+    let running = tree.sibling_datastore(Datastore::Running, "")?;
     let confirms = confirmed.timeout.is_none() && running.locks()?.pending.is_some();
     let commit = tree.commit_confirmed(confirmed, options)?;
     let mut outcome = committed(commit, "committed");

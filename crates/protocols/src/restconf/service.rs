@@ -78,7 +78,7 @@ impl Restconf {
     pub(super) fn datastore(&self, identity: &str, who: &Who) -> Result<Tree> {
         if identity == PRIVATE_CANDIDATE {
             let main = self.main_tree();
-            return Ok(main.beside(Datastore::PrivateCandidate, &who.session)?);
+            return Ok(main.sibling_datastore(Datastore::PrivateCandidate, &who.session)?);
         }
         let name = identity.strip_prefix("ietf-datastores:");
         let mut defined = self.datastores.iter();

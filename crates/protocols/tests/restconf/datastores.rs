@@ -33,7 +33,7 @@ fn by(server: &Server, session: &str, method: &str, path: &str) -> u16 {
 #[test]
 fn a_candidate_is_independent_of_running() {
     let (tree, source) = garden();
-    let candidate = tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = tree.sibling_datastore(Datastore::Candidate, "").unwrap();
     let server = Server::of((tree, source), RestconfConfig::default(), None);
     assert_eq!(put(&server, &of("candidate"), BODY).status, 201);
     assert_eq!(get(&server, RUNNING).status, 404);

@@ -28,7 +28,7 @@ fn parse(tree: &Tree, text: &str) -> DataTree {
 /// A server with configured and pushed data, and its operational datastore.
 fn server() -> (Server, Tree) {
     let (tree, source) = garden();
-    let operational = tree.beside(Datastore::Operational, "").unwrap();
+    let operational = tree.sibling_datastore(Datastore::Operational, "").unwrap();
     let server = Server::of((tree, source), RestconfConfig::default(), None);
     server.put(
         "/garden:garden",

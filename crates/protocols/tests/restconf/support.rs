@@ -103,7 +103,7 @@ impl Server {
             Datastore::FactoryDefault,
             Datastore::Intended,
         ] {
-            let sibling = tree.beside(datastore, "").unwrap();
+            let sibling = tree.sibling_datastore(datastore, "").unwrap();
             service = service.with_datastore(datastore.name(), sibling);
         }
         let service = Arc::new(service);

@@ -131,7 +131,7 @@ fn check_anchor(
 ) -> Result<()> {
     let mut trees = Vec::new();
     for datastore in STORED_DATASTORES {
-        trees.push(running.beside(datastore, "")?);
+        trees.push(running.sibling_datastore(datastore, "")?);
     }
     trees.extend(running.private_candidates()?);
     for tree in trees {

@@ -74,7 +74,7 @@ impl Tree {
     ///
     /// # Errors
     /// `invalid-value` for a private candidate without a session.
-    pub fn beside(&self, datastore: Datastore, session: &str) -> Result<Self> {
+    pub fn sibling_datastore(&self, datastore: Datastore, session: &str) -> Result<Self> {
         check_session(datastore, session)?;
         let (store, anchor) = (self.store().clone(), self.anchor().clone());
         let compiled = Arc::clone(self.compiled());

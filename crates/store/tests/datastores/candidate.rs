@@ -6,7 +6,7 @@ use espalier_yang::{ErrorTag, InstancePath};
 use crate::fixture::{MODEL, data, first_tag, memory_tree, merge, path, text};
 
 fn candidate(running: &Tree) -> Tree {
-    running.beside(Datastore::Candidate, "").unwrap()
+    running.sibling_datastore(Datastore::Candidate, "").unwrap()
 }
 
 fn default<'a>() -> CommitOptions<'a> {
@@ -87,8 +87,12 @@ fn deleting_a_list_in_a_candidate_stores_ranges_and_not_its_entries() {
 #[test]
 fn private_candidates_do_not_see_each_other_and_need_a_session() {
     let running = memory_tree(MODEL);
-    let one = running.beside(Datastore::PrivateCandidate, "one").unwrap();
-    let two = running.beside(Datastore::PrivateCandidate, "two").unwrap();
+    let one = running
+        .sibling_datastore(Datastore::PrivateCandidate, "one")
+        .unwrap();
+    let two = running
+        .sibling_datastore(Datastore::PrivateCandidate, "two")
+        .unwrap();
     merge(&one, r#"{"m:top":"1"}"#);
     merge(&two, r#"{"m:plain":{"x":"2"}}"#);
     assert_eq!(text(&one), r#"{"m:top":"1"}"#);
@@ -96,7 +100,7 @@ fn private_candidates_do_not_see_each_other_and_need_a_session() {
     one.commit_candidate(default()).unwrap();
     two.commit_candidate(default()).unwrap();
     assert_eq!(text(&running), r#"{"m:top":"1","m:plain":{"x":"2"}}"#);
-    let nobody = running.beside(Datastore::PrivateCandidate, "");
+    let nobody = running.sibling_datastore(Datastore::PrivateCandidate, "");
     assert_eq!(first_tag(&nobody.map(|_| ())), Some(ErrorTag::InvalidValue));
 }
 
@@ -240,7 +244,7 @@ fn the_stamp_of_a_candidate_changes_with_it_and_with_running() {
 fn intended_reads_as_running_and_is_read_only() {
     let running = memory_tree(MODEL);
     merge(&running, r#"{"m:top":"a"}"#);
-    let intended = running.beside(Datastore::Intended, "").unwrap();
+    let intended = running.sibling_datastore(Datastore::Intended, "").unwrap();
     assert_eq!(text(&intended), text(&running));
     let edit = Edit::merge(
         InstancePath::root(),

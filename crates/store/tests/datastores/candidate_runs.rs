@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
         self.trees.clear();
         for _ in 0..self.stores {
             let running = open_tree((self.open)(), MODEL);
-            let candidate = running.beside(Datastore::Candidate, "").unwrap();
+            let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
             self.trees.push((running, candidate));
         }
     }

@@ -28,7 +28,7 @@ fn begin() -> (Tree, Tree, ManualClock) {
     let clock = ManualClock::default();
     let running = open(espalier_drivers::open("memory:").unwrap(), &clock);
     merge(&running, OLD);
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
     merge(&candidate, NEW);
     (running, candidate, clock)
 }
@@ -152,7 +152,7 @@ fn an_expired_commit_is_rolled_back_on_opening_and_before_the_next_commit() {
     {
         let running = open(espalier_drivers::open(&url).unwrap(), &clock);
         merge(&running, OLD);
-        let candidate = running.beside(Datastore::Candidate, "").unwrap();
+        let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
         merge(&candidate, NEW);
         candidate.commit_confirmed(within(10), by("s")).unwrap();
     }
@@ -160,7 +160,7 @@ fn an_expired_commit_is_rolled_back_on_opening_and_before_the_next_commit() {
     {
         let running = open(espalier_drivers::open(&url).unwrap(), &clock);
         assert_eq!(text(&running), OLD);
-        let candidate = running.beside(Datastore::Candidate, "").unwrap();
+        let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
         merge(&candidate, NEW);
         candidate.commit_confirmed(within(10), by("s")).unwrap();
         clock.advance(11);

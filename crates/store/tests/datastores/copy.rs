@@ -29,8 +29,8 @@ fn every_pair_is_copied() {
     for source in kinds {
         for target in kinds {
             let running = memory_tree(MODEL);
-            let source = running.beside(source, "s").unwrap();
-            let target = running.beside(target, "s").unwrap();
+            let source = running.sibling_datastore(source, "s").unwrap();
+            let target = running.sibling_datastore(target, "s").unwrap();
             if source.datastore() == target.datastore() {
                 let refused = target.copy_from(&source, default());
                 assert_eq!(first_tag(&refused), Some(ErrorTag::InvalidValue));
@@ -51,7 +51,7 @@ fn every_pair_is_copied() {
 #[test]
 fn read_only_datastores_are_no_targets() {
     let running = memory_tree(MODEL);
-    let intended = running.beside(Datastore::Intended, "").unwrap();
+    let intended = running.sibling_datastore(Datastore::Intended, "").unwrap();
     let refused = intended.copy_from(&running, default());
     assert_eq!(first_tag(&refused), Some(ErrorTag::OperationNotSupported));
     let refused = running.delete_datastore(default());
@@ -62,7 +62,7 @@ fn read_only_datastores_are_no_targets() {
 fn startup_is_deleted() {
     let running = memory_tree(MODEL);
     merge(&running, ONE);
-    let startup = running.beside(Datastore::Startup, "").unwrap();
+    let startup = running.sibling_datastore(Datastore::Startup, "").unwrap();
     startup.copy_from(&running, default()).unwrap();
     startup.delete_datastore(default()).unwrap();
     assert_eq!(text(&startup), "{}");

@@ -26,7 +26,7 @@ fn tag<T: std::fmt::Debug>(result: Result<T, espalier_store::Error>) -> Option<E
 fn a_locked_datastore_is_writable_by_its_session_only() {
     let running = memory_tree(MODEL);
     for datastore in [Datastore::Running, Datastore::Candidate, Datastore::Startup] {
-        let tree = running.beside(datastore, "").unwrap();
+        let tree = running.sibling_datastore(datastore, "").unwrap();
         tree.lock("one").unwrap();
         for (session, expected) in [
             ("one", Ok(())),
@@ -58,8 +58,8 @@ fn a_locked_datastore_is_writable_by_its_session_only() {
 #[test]
 fn a_lock_blocks_loads_copies_and_commits_of_candidates() {
     let running = memory_tree(MODEL);
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
-    let startup = running.beside(Datastore::Startup, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
+    let startup = running.sibling_datastore(Datastore::Startup, "").unwrap();
     merge(&candidate, r#"{"m:top":"c"}"#);
     running.lock("one").unwrap();
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_lock_blocks_loads_copies_and_commits_of_candidates() {
 #[test]
 fn a_locked_candidate_cannot_be_committed_or_discarded_by_others() {
     let running = memory_tree(MODEL);
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
     candidate.lock("one").unwrap();
     edit(&candidate, "one", r#"{"m:top":"c"}"#).unwrap();
     assert_eq!(
@@ -110,7 +110,7 @@ fn a_locked_candidate_cannot_be_committed_or_discarded_by_others() {
 #[test]
 fn a_candidate_with_changes_of_others_cannot_be_locked() {
     let running = memory_tree(MODEL);
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
     edit(&candidate, "one", r#"{"m:top":"c"}"#).unwrap();
     assert_eq!(tag(candidate.lock("two")), Some(ErrorTag::LockDenied));
     candidate.lock("one").unwrap();
@@ -186,7 +186,9 @@ fn locks_are_durable_and_apply_to_other_processes() {
         let running = crate::fixture::open_tree(espalier_drivers::open(&url).unwrap(), MODEL);
         running.lock("one").unwrap();
         let plain = path(running.schema(), "/m:plain");
-        let private = running.beside(Datastore::PrivateCandidate, "one").unwrap();
+        let private = running
+            .sibling_datastore(Datastore::PrivateCandidate, "one")
+            .unwrap();
         merge(&private, r#"{"m:top":"p"}"#);
         running.partial_lock(&[plain], "one").unwrap();
     }
@@ -198,7 +200,9 @@ fn locks_are_durable_and_apply_to_other_processes() {
     assert_eq!(running.locks().unwrap().partial.len(), 1);
     running.store().end_session("one").unwrap();
     assert_eq!(edit(&running, "two", r#"{"m:top":"t"}"#), Ok(()));
-    let private = running.beside(Datastore::PrivateCandidate, "one").unwrap();
+    let private = running
+        .sibling_datastore(Datastore::PrivateCandidate, "one")
+        .unwrap();
     assert!(!private.has_changes().unwrap());
 }
 
@@ -210,7 +214,7 @@ fn locks_need_a_session_and_a_lockable_datastore() {
         tag(running.lock(&"x".repeat(65))),
         Some(ErrorTag::InvalidValue)
     );
-    let intended = running.beside(Datastore::Intended, "").unwrap();
+    let intended = running.sibling_datastore(Datastore::Intended, "").unwrap();
     assert_eq!(
         tag(intended.lock("s")),
         Some(ErrorTag::OperationNotSupported)

@@ -44,7 +44,7 @@ fn both(start: &str, mine: &[&str], theirs: &[&str]) -> (Tree, Tree) {
 fn both_of(model: &str, start: &str, mine: &[&str], theirs: &[&str]) -> (Tree, Tree) {
     let running = memory_tree(model);
     change(&running, &[start]);
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
     change(&candidate, mine);
     change(&running, theirs);
     (running, candidate)

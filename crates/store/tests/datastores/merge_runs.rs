@@ -271,7 +271,7 @@ fn prepared(model: &str, history: History) -> Tree {
 fn merges(random: &mut StdRng, model: &str, history: History) {
     let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
     let running = prepared(model, history);
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
     let schema = running.schema().clone();
     let mut round = Round {
         random,
@@ -390,7 +390,7 @@ fn merges_without_history_leave_a_sound_store() {
 fn sound_merges(random: &mut StdRng, history: History) {
     let merges = seed::number_from_environment("ESPALIER_OPERATIONS").unwrap_or(MERGES);
     let running = prepared(MODEL, history);
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
     let mut round = Round {
         random,
         running,

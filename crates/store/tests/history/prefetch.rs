@@ -147,7 +147,9 @@ fn merge(tree: &Tree, id: u32, age: u32) -> Edit {
 #[test]
 fn a_commit_of_one_entry_reads_only_prefetched_rows() {
     let (running, requests) = recorded_tree();
-    let pushed = running.beside(Datastore::Operational, "").unwrap();
+    let pushed = running
+        .sibling_datastore(Datastore::Operational, "")
+        .unwrap();
     for tree in [&running, &pushed] {
         let all: Vec<_> = (1..100).map(|id| merge(tree, id, 1)).collect();
         assert!(commit(tree, &all).is_ok());

@@ -31,7 +31,9 @@ pub struct State {
 }
 
 pub fn state(tree: &Tree) -> State {
-    let candidate = tree.beside(Datastore::Candidate, "").expect("a candidate");
+    let candidate = tree
+        .sibling_datastore(Datastore::Candidate, "")
+        .expect("a candidate");
     State {
         running: text(tree),
         candidate: text(&candidate),
@@ -43,7 +45,9 @@ pub fn state(tree: &Tree) -> State {
 /// Executes a step. Rejections are deterministic.
 pub fn step(tree: &Tree, seed: u64, number: u64) {
     let mut random = StdRng::seed_from_u64(seed ^ (number << 20));
-    let candidate = tree.beside(Datastore::Candidate, "").expect("a candidate");
+    let candidate = tree
+        .sibling_datastore(Datastore::Candidate, "")
+        .expect("a candidate");
     let options = CommitOptions::default();
     let timeout = random.random_bool(0.75).then_some(TIMEOUT);
     let confirmed = ConfirmOptions {

@@ -354,10 +354,10 @@ fn every_datastore_has_its_document() {
     let tree = fixture.open(NET);
     merge(&tree, TWO_PORTS);
     for datastore in [Datastore::Startup, Datastore::FactoryDefault] {
-        let other = tree.beside(datastore, "").unwrap();
+        let other = tree.sibling_datastore(datastore, "").unwrap();
         load_json(&other, espalier_store::LoadMode::Replace, TWO_PORTS).expect("loaded");
     }
-    let state = tree.beside(Datastore::Operational, "").unwrap();
+    let state = tree.sibling_datastore(Datastore::Operational, "").unwrap();
     merge(&state, r#"{"net:net":{"port":[{"name":"up"}]}}"#);
     drop((tree, state));
     let stored = fixture.text();
@@ -377,7 +377,7 @@ fn every_datastore_has_its_document() {
         Datastore::Startup,
         Datastore::FactoryDefault,
     ] {
-        let text = text(&tree.beside(datastore, "").unwrap());
+        let text = text(&tree.sibling_datastore(datastore, "").unwrap());
         assert!(text.contains(r#""speed":30"#), "{datastore:?}: {text}");
     }
     let pushed = fs::read_to_string(fixture.file("operational")).expect("a document");
@@ -390,7 +390,10 @@ fn every_datastore_has_its_document() {
     new.open(NET);
     assert_eq!(new.text(), "{}\n");
     fs::write(new.file("startup"), TWO_PORTS).expect("written");
-    let tree = new.open(NET).beside(Datastore::Startup, "").unwrap();
+    let tree = new
+        .open(NET)
+        .sibling_datastore(Datastore::Startup, "")
+        .unwrap();
     assert_eq!(text(&tree), TWO_PORTS);
 }
 

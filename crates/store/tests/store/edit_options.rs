@@ -25,7 +25,7 @@ fn outcome(tree: &Tree, edits: &[Edit], test: TestOption, on_error: ErrorOption)
 fn test_only_changes_nothing() {
     let tree = memory_tree(MODEL);
     merge(&tree, r#"{"m:e":[{"k":"a"}]}"#);
-    let candidate = tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = tree.sibling_datastore(Datastore::Candidate, "").unwrap();
     for tree in [&tree, &candidate] {
         let before = text(tree);
         let good = [create(tree, "b", 1)];
@@ -51,7 +51,7 @@ fn test_only_changes_nothing() {
 #[test]
 fn a_candidate_is_tested_before_it_is_set_with_test_then_set() {
     let tree = memory_tree(MODEL);
-    let candidate = tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = tree.sibling_datastore(Datastore::Candidate, "").unwrap();
     let broken = [create(&candidate, "b", 200)];
     let rollback = ErrorOption::RollbackOnError;
     assert_eq!(

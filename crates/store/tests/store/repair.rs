@@ -176,7 +176,7 @@ fn a_candidate_keeps_its_changes_over_data_that_are_repaired() {
     let store = made(&driver);
     let running = store.tree("d", "a", Datastore::Running).unwrap();
     load_json(&running, LoadMode::Merge, DATA).unwrap();
-    let candidate = running.beside(Datastore::Candidate, "").unwrap();
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
     load_json(
         &candidate,
         LoadMode::Merge,
@@ -220,7 +220,13 @@ fn a_tree_of_other_modules_cannot_read_or_write() {
         Datastore::Candidate,
         Datastore::Operational,
     ] {
-        is_in_use(old.beside(datastore, "").unwrap().view().err().unwrap());
+        is_in_use(
+            old.sibling_datastore(datastore, "")
+                .unwrap()
+                .view()
+                .err()
+                .unwrap(),
+        );
     }
     is_in_use(old.at(2).err().unwrap());
     is_in_use(old.diff(1, 2).err().unwrap());

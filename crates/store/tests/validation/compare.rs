@@ -222,7 +222,7 @@ fn refusal<T>(result: Result<T, Error>) -> Result<Result<(), Errors>, String> {
 
 /// Edits the candidate, validates it and commits it.
 fn through_candidate(tree: &Tree, edits: &[Edit]) -> Result<Result<(), Errors>, String> {
-    let candidate = tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = tree.sibling_datastore(Datastore::Candidate, "").unwrap();
     if let Err(errors) = refusal(commit(&candidate, edits))? {
         return Ok(Err(errors));
     }

@@ -203,7 +203,7 @@ pub fn load(tree: &Tree, document: &DataTree) -> Result<LoadReport, Error> {
 
 /// A datastore of the same anchor that is not validated.
 pub fn unvalidated(tree: &Tree) -> Tree {
-    tree.beside(Datastore::Startup, "").unwrap()
+    tree.sibling_datastore(Datastore::Startup, "").unwrap()
 }
 
 /// The whole datastore.

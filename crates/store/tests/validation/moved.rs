@@ -41,7 +41,10 @@ fn a_candidate_over_a_changed_running_leaves_a_valid_tree() {
 
 /// A candidate and a concurrent commit; returns the tree after them, and whether the candidate is in it.
 fn one(fixture: &Fixture, random: &mut StdRng, tree: DataTree) -> (DataTree, bool) {
-    let candidate = fixture.tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = fixture
+        .tree
+        .sibling_datastore(Datastore::Candidate, "")
+        .unwrap();
     let (mine, _) = changes(&fixture.schema, random, &tree);
     let edits: Vec<Edit> = mine.iter().map(Change::to_edit).collect();
     let edited = commit(&candidate, &edits).is_ok();

@@ -119,10 +119,16 @@ fn fill(fixture: &Fixture, random: &mut StdRng) {
     for datastore in [Datastore::FactoryDefault, Datastore::Operational] {
         let (_, document) = changes(&fixture.schema, random, &tree);
         if let Some(document) = document {
-            let _ = load(&fixture.tree.beside(datastore, "").unwrap(), &document);
+            let _ = load(
+                &fixture.tree.sibling_datastore(datastore, "").unwrap(),
+                &document,
+            );
         }
     }
-    let candidate = fixture.tree.beside(Datastore::Candidate, "").unwrap();
+    let candidate = fixture
+        .tree
+        .sibling_datastore(Datastore::Candidate, "")
+        .unwrap();
     if random.random_bool(0.5) {
         let (changes, _) = changes(&fixture.schema, random, &tree);
         let edits: Vec<_> = changes.iter().map(crate::edit::Change::to_edit).collect();
@@ -134,7 +140,7 @@ fn fill(fixture: &Fixture, random: &mut StdRng) {
 fn states(tree: &Tree) -> Vec<DataTree> {
     let datastores = DATASTORES.iter();
     datastores
-        .map(|&datastore| read_all(&tree.beside(datastore, "").unwrap()))
+        .map(|&datastore| read_all(&tree.sibling_datastore(datastore, "").unwrap()))
         .collect()
 }
 
@@ -251,7 +257,7 @@ impl Upgrade<'_> {
             self.describe()
         );
         for datastore in DATASTORES {
-            let tree = tree.beside(datastore, "").unwrap();
+            let tree = tree.sibling_datastore(datastore, "").unwrap();
             let state = read_all(&tree);
             let again = in_other(&state, tree.schema(), &self.new.schema);
             // The pushed state and running may have two cases of a choice there.

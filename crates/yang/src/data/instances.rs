@@ -366,7 +366,7 @@ impl Instances for TreeInstances<'_> {
         Ok((values + self.inner_children_of(parent, node).len()) as u64)
     }
 
-    fn beside(
+    fn adjacent_entries(
         &self,
         entry: &Place,
         side: Side,

@@ -249,7 +249,7 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
         }
     }
 
-    fn beside(
+    fn adjacent_entries(
         &self,
         entry: &Self::Inner,
         side: Side,
@@ -258,13 +258,13 @@ impl<T: Instances> Instances for WithOperation<'_, T> {
         match entry {
             DataOrOperation::Data(place) => {
                 let mut entry = |entry| visit(DataOrOperation::Data(entry));
-                self.data.beside(place, side, &mut entry)
+                self.data.adjacent_entries(place, side, &mut entry)
             }
             DataOrOperation::Operation(place) => {
                 let mut indexed = Indexed::No;
                 let mut entry = |entry| visit(DataOrOperation::Operation(entry));
                 infallible(&mut entry, |entry| {
-                    indexed = self.operation.beside(place, side, entry)?;
+                    indexed = self.operation.adjacent_entries(place, side, entry)?;
                     Ok(())
                 })?;
                 Ok(indexed)

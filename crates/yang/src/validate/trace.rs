@@ -89,7 +89,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             None => {
                 self.effort.visits += 1;
                 let mut nearest = None;
-                let indexed = data.beside(entry, side, &mut |entry| {
+                let indexed = data.adjacent_entries(entry, side, &mut |entry| {
                     nearest = Some(entry);
                     Ok(ControlFlow::Break(()))
                 })?;
@@ -298,7 +298,7 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> NearestSibling<I> {
             // New entries between the two are scheduled by themselves.
             Side::Before => {
                 let mut before = None;
-                old.beside(entry, Side::Before, &mut |other| {
+                old.adjacent_entries(entry, Side::Before, &mut |other| {
                     before = Some(other);
                     Ok(ControlFlow::Break(()))
                 })?;

@@ -51,7 +51,7 @@ impl Tree {
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
         self.check_candidate("only a candidate can be committed")?;
-        let running = self.beside(Datastore::Running, "")?;
+        let running = self.sibling_datastore(Datastore::Running, "")?;
         let mut is_discarded = false;
         let commit = running.propose_and_commit_with(options, effect, &|_| {}, &mut |view| {
             let mut extra = Batch::new();
@@ -212,7 +212,8 @@ impl Tree {
     /// # Errors
     /// Every conflict with running.
     pub(in crate::tree) fn candidate_over_running(&self) -> Result<Overlay> {
-        self.beside(Datastore::Running, "")?.ensure_indexes()?;
+        self.sibling_datastore(Datastore::Running, "")?
+            .ensure_indexes()?;
         let snapshot = self.store().driver().snapshot()?;
         let stored = self.stored_candidate(&*snapshot)?;
         let merged = self.merged(&*snapshot, &stored)?;

@@ -42,7 +42,7 @@ impl Tree {
         let commit = self.commit_candidate_with(effect, options)?;
         if !commit.is_changed {
             // No data was written: the confirmation is a commit of its own.
-            let running = self.beside(Datastore::Running, "")?;
+            let running = self.sibling_datastore(Datastore::Running, "")?;
             running.confirm_only(effect, options, commit)?;
         }
         Ok(commit)
@@ -84,7 +84,7 @@ impl Tree {
         persist_id: Option<&str>,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        let running = self.beside(Datastore::Running, "")?;
+        let running = self.sibling_datastore(Datastore::Running, "")?;
         let Some(pending) = running.locks()?.pending else {
             let message = "no confirmed commit is pending";
             return Err(Error::data(ErrorTag::OperationFailed, message));

@@ -34,7 +34,7 @@ impl Tree {
     pub fn expire(&self) -> Result<bool> {
         let running = match self.datastore() {
             Datastore::Running => self.clone(),
-            _ => self.beside(Datastore::Running, "")?,
+            _ => self.sibling_datastore(Datastore::Running, "")?,
         };
         let Some(pending) = running.locks()?.pending else {
             return Ok(false);

@@ -117,7 +117,7 @@ impl Tree {
         let range = KeyRange::prefix(&anchor_prefix(Subspace::Candidate, self.id().anchor));
         private_candidates(&*snapshot, &range)?
             .iter()
-            .map(|(session, _)| self.beside(Datastore::PrivateCandidate, session))
+            .map(|(session, _)| self.sibling_datastore(Datastore::PrivateCandidate, session))
             .collect()
     }
 

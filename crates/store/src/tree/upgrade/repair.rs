@@ -143,7 +143,7 @@ impl Store {
                 let running = self.tree(&dataspace, &anchor.name, Datastore::Running)?;
                 let mut trees = Vec::new();
                 for datastore in REPAIRED_DATASTORES {
-                    trees.push(running.beside(datastore, "")?);
+                    trees.push(running.sibling_datastore(datastore, "")?);
                 }
                 trees.extend(running.private_candidates()?);
                 for tree in trees {
@@ -214,7 +214,9 @@ impl Tree {
             return Ok(None);
         }
         // Running must not change until the candidate is stored again.
-        let basis = self.beside(Datastore::Running, "")?.basis(&*snapshot)?;
+        let basis = self
+            .sibling_datastore(Datastore::Running, "")?
+            .basis(&*snapshot)?;
         let own = candidate_state.data(self);
         let (overlay, mut conversion) =
             self.repaired(Box::new(Overlay::with(snapshot, Arc::clone(&own))))?;

@@ -396,7 +396,7 @@ impl Instances for StoreInstances<'_> {
         Ok(Indexed::Yes)
     }
 
-    fn beside(
+    fn adjacent_entries(
         &self,
         entry: &NodeRef,
         side: Side,

@@ -286,7 +286,7 @@ impl<T: Instances> Evaluator<'_, T> {
             return Ok(Some(CONTINUE));
         }
         let mut flow = CONTINUE;
-        let indexed = self.data.beside(entry, side, &mut |entry| {
+        let indexed = self.data.adjacent_entries(entry, side, &mut |entry| {
             self.count_visit()?;
             flow = visit(Item::Inner(entry))?;
             Ok(flow)
