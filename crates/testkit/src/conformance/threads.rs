@@ -1,5 +1,6 @@
 //! Concurrent threads on one driver.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Change, Direction, Driver, ErrorKind, KeyRange, OperationRef, WatchEvent, counter,
+    Batch, Change, Direction, Driver, Error, ErrorKind, KeyRange, OperationRef, Transact,
+    WatchEvent, counter,
 };
 
 use super::Open;
@@ -98,7 +100,13 @@ pub fn few_conflicting_commits_count_exactly(open: Open<'_>) {
 
 fn conflicting_commits_count_exactly_after(open: Open<'_>, commits: u64) {
     let driver = open();
-    in_threads(|_| (0..commits).for_each(|_| increment(&*driver)));
+    in_threads(|thread| {
+        let increment = match thread % 2 {
+            0 => increment,
+            _ => increment_in_transaction,
+        };
+        (0..commits).for_each(|_| increment(&*driver));
+    });
     let count = counter::encode((THREADS * commits) as i64).to_vec();
     assert_eq!(get(&*driver, b"count"), Some(count));
 }
@@ -115,6 +123,19 @@ fn increment(driver: &dyn Driver) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
         }
     }
+}
+
+fn increment_in_transaction(driver: &dyn Driver) {
+    let newest = || driver.snapshot_for_update(&|_| {});
+    let committed = Transact::<Error>::new(driver).run(&newest, &mut |snapshot| {
+        let held = snapshot.get(b"count")?.map(Cow::into_owned);
+        let count = counter::decode(b"count", held.as_deref())?;
+        let mut batch = Batch::new();
+        batch.require("count", held);
+        batch.put("count", counter::encode(count + 1));
+        Ok((batch, ()))
+    });
+    committed.expect("a commit");
 }
 
 /// Adds need no precondition, and none is lost; commits and streamed writes are mixed.

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, OperationRef, Snapshot, Writer};
+use espalier_keyspace::{
+    Batch, ConflictRetry, Direction, KeyRange, Snapshot, Writer, retry_conflicts,
+};
 use espalier_yang::Sink;
 use espalier_yang::validate::WorkerShare;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{LoadOutcome, Loader};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::commit_options::{Commit, CommitOptions};
@@ -21,9 +23,6 @@ use crate::tree::proposal::Proposal;
 use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::tree::Tree;
 use crate::tree::validate::{rebuild, validate_whole};
-
-/// Maximum number of tries after conflicts, before the document is read.
-const TRIES_MAX: usize = 64;
 
 impl Tree {
     /// Streams a document into one atomic commit. `document` is called once with the sink; if it fails,
@@ -41,22 +40,19 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.load_candidate(options, document);
         }
-        let mut is_document_read = false;
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_conflicts(ConflictRetry::new(), |_| {
+            let mut is_document_read = false;
             let loaded = self.try_load(&mut options, &mut |sink| {
                 is_document_read = true;
                 document(sink)
             });
-            match loaded {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict
-                        && !is_document_read
-                        && tries < TRIES_MAX => {}
-                loaded => return loaded,
+            let loaded = self.checked_conflict(loaded);
+            match is_document_read {
+                // A document can be read once: a conflict is not retried.
+                true => Ok(loaded),
+                false => loaded.map(Ok),
             }
-        }
+        })?
     }
 
     fn try_load(
@@ -88,29 +84,12 @@ impl Tree {
         let mut lock_batch = Batch::new();
         self.authorise_load(&*base, options.session, &mut lock_batch)?;
         let conditions = [lock_batch.preconditions(), &conditions].concat();
-        let mut done = LoadOutcome::default();
-        let mut failure = None;
-        let outcome = self.store().driver().write(&conditions, &mut |writer| {
-            write_all(&lock_batch, writer)?;
-            match self.write_load(options, &*base, writer, stamp, document) {
-                Ok(written) => done = written,
-                Err(error) => {
-                    failure = Some(error);
-                    return Err(espalier_keyspace::Error::new(
-                        ErrorKind::Aborted,
-                        "the load failed",
-                    ));
-                }
-            }
-            Ok(())
+        let driver = self.store().driver();
+        let written = espalier_keyspace::write(&**driver, &conditions, &mut |writer| {
+            lock_batch.apply_to(writer)?;
+            self.write_load(options, &*base, writer, stamp, document)
         });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if let Err(error) = outcome {
-            self.check_anchor(&error)?;
-            return Err(error.into());
-        }
+        let (_, done) = written?;
         if done.is_changed {
             self.notify_load(stamp, options);
         }
@@ -249,17 +228,4 @@ impl Tree {
         }
         Ok(())
     }
-}
-
-/// Applies a small batch to a writer.
-fn write_all(batch: &Batch, writer: &mut dyn Writer) -> espalier_keyspace::Result<()> {
-    for operation in batch.operations() {
-        match operation {
-            OperationRef::Put(key, value) => writer.put(key, value)?,
-            OperationRef::Delete(key) => writer.delete(key)?,
-            OperationRef::DeleteRange(range) => writer.delete_range(range)?,
-            OperationRef::Add(key, delta) => writer.add(key, delta)?,
-        }
-    }
-    Ok(())
 }

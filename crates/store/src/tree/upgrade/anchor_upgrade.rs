@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, KeyRange, Precondition, Snapshot};
+use espalier_keyspace::{Batch, KeyRange, Snapshot};
 use espalier_yang::{DataError, ErrorTag, Errors};
 
 use super::convert::{Conversion, MismatchPolicy, convert};
@@ -177,9 +177,7 @@ impl AnchorUpgrade<'_> {
             conditions,
         } = basis;
         let batch = &mut prepared.batch;
-        for Precondition { key, value } in conditions {
-            batch.require(key, value);
-        }
+        batch.require_all(conditions);
         // The indexes may contain other defaults: the next commit that needs them rebuilds them.
         for subspace in [Subspace::Index, Subspace::Count] {
             batch.delete_range(KeyRange::prefix(&tree.id().prefix(subspace)));
