@@ -2,7 +2,7 @@
 //!
 //! The steps:
 //!
-//! 1. *propose*: `try_commit` applies the edits to an overlay; subscribers may add edits;
+//! 1. *propose*: the caller applies its edits to an overlay; subscribers may add edits;
 //! 2. *authorise*: the caller's guard is checked before the proposal, the locks after it;
 //! 3. *validate* the constraints;
 //! 4. *log* the changes in the batch;
@@ -10,7 +10,7 @@
 //! 6. *commit* the batch;
 //! 7. *notify* subscribers.
 //!
-//! A conflict with another process repeats all steps on a new snapshot.
+//! `prepare` makes the batch (steps 2 to 5). A conflict with another process repeats all steps on a new snapshot.
 
 use std::borrow::Cow;
 
@@ -105,7 +105,9 @@ impl Tree {
             if let Some(guard) = options.guard {
                 guard(&view)?;
             }
-            self.prepare(propose(view)?, options, effect)
+            // Propose.
+            let proposal = propose(view)?;
+            self.prepare(proposal, options, effect)
         })?;
         Ok(prepared.notify(options))
     }
@@ -129,13 +131,16 @@ impl Tree {
         options: CommitOptions<'_>,
         effect: ConfirmEffect<'_>,
     ) -> Result<(Batch, PreparedCommit)> {
+        // Authorise: the locks.
         let Proposal { overlay, extra, .. } = &mut proposal;
         let pinned = self.authorise(overlay, options.session, effect, extra)?;
         self.propose_subscriber_edits(&mut proposal.overlay, &mut proposal.touched)?;
+        // Validate.
         if self.is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
         }
+        // Log.
         let Proposal {
             mut overlay,
             mut touched,
@@ -159,7 +164,9 @@ impl Tree {
         if !log.has_records() {
             return Ok((Batch::new(), PreparedCommit::unchanged(last)));
         }
+        // Announce.
         let announced = self.announce(&overlay)?;
+        // The rest of the batch: the data, the stamps, what retention removes, the preconditions.
         if self.datastore() == Datastore::Operational {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
             // Its parts have no validators: the data of providers changes without a commit.
@@ -187,11 +194,7 @@ impl Tree {
             }
             log.record(change.key, change.old, change.new, batch)
         })?;
-        let state = TreeState {
-            snapshot: overlay,
-            compiled: self.compiled(),
-            tree: self.id(),
-        };
+        let state = TreeState::new(overlay, self.compiled(), self.id());
         let mut errors = Errors::new();
         for (key, value) in too_big {
             errors.push(state.too_big(&key, &value)?);

@@ -120,11 +120,7 @@ impl Tree {
         snapshot: &dyn Snapshot,
         path: &InstancePath,
     ) -> Result<(String, Vec<u8>)> {
-        let state = crate::tree::TreeState {
-            snapshot,
-            compiled: self.compiled(),
-            tree: self.id(),
-        };
+        let state = crate::tree::TreeState::new(snapshot, self.compiled(), self.id());
         let text = path.to_instance_identifier(self.schema());
         let error = |tag, message: &str| Error::from(DataError::new(tag, message).at(text.clone()));
         match state.locate(path)? {

@@ -109,11 +109,7 @@ impl AnchorUpgrade<'_> {
         let mut conversion = match &load {
             Some(load) if load.replaces() => conversion_to_empty(&tree),
             _ => {
-                let state = TreeState {
-                    snapshot: &*snapshot,
-                    compiled: self.old,
-                    tree: tree.id(),
-                };
+                let state = TreeState::new(&*snapshot, self.old, tree.id());
                 convert(state, self.new, self.nodes, self.mismatch_policy())?
             }
         };
@@ -304,9 +300,5 @@ pub(in crate::tree) fn state<'s>(
     compiled: &'s Compiled,
     tree: &Tree,
 ) -> TreeState<'s> {
-    TreeState {
-        snapshot,
-        compiled,
-        tree: tree.id(),
-    }
+    TreeState::new(snapshot, compiled, tree.id())
 }
