@@ -17,6 +17,8 @@ mod conflict_retry;
 pub mod counter;
 mod driver;
 mod error;
+mod extension;
+mod forward;
 mod lens;
 mod limits;
 pub mod metered;
@@ -36,6 +38,7 @@ pub use driver::{
     Version, Watch, WatchEvent, WriteBody, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use extension::{DriverExtension, Purpose};
 pub use lens::{Document, EditedDocument, ImportDocument, Lens, ReadableRow};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 pub use prefetch::{Prefetch, PrefetchList};
