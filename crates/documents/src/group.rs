@@ -195,7 +195,7 @@ fn write(
         }
         None
     } else {
-        Some(core.driver.commit(parts.engine)?)
+        Some(core.driver.commit(parts.engine)?.version)
     };
     let ram = core.ram.apply(parts.ram)?;
     Ok(Committed { engine, ram })

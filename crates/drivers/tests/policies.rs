@@ -23,7 +23,7 @@ fn memory() -> Arc<dyn Driver> {
 fn put(driver: &dyn Driver, key: &str, value: &str) -> Version {
     let mut batch = Batch::new();
     batch.put(key, value);
-    driver.commit(batch).expect("a put")
+    driver.commit(batch).expect("a put").version
 }
 
 fn try_get(driver: &dyn Driver, key: &str) -> Result<Option<String>, Error> {

@@ -17,6 +17,8 @@ mod conflict_retry;
 pub mod counter;
 mod driver;
 mod error;
+mod extension;
+mod forward;
 mod group_queue;
 mod lens;
 mod limits;
@@ -38,6 +40,7 @@ pub use driver::{
     Version, Watch, WatchEvent, WriteBody, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use extension::{DriverExtension, Purpose};
 pub use group_queue::{GroupQueue, GroupWork};
 pub use lens::{Document, EditedDocument, ImportDocument, Lens, ReadableRow};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};

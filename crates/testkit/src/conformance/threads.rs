@@ -167,7 +167,7 @@ fn adds_count_exactly_after(open: Open<'_>, commits: u64) {
     assert_eq!(get(&*driver, b"count"), Some(count));
 }
 
-/// The batch that `commit_with_step` returns equals the reported changes of its version, and the returned
+/// The batch that `commit` returns equals the reported changes of its version, and the returned
 /// previous version is correct, also with concurrent commits.
 pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
     let driver = open();
@@ -184,7 +184,7 @@ pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
                 2 => batch.add("count", 1),
                 _ => batch.delete(key),
             }
-            let committed = driver.commit_with_step(batch).expect("a commit");
+            let committed = driver.commit(batch).expect("a commit");
             if let Some(step) = committed.step {
                 let mut steps = steps.lock().expect("no panic");
                 steps.push((step.from, committed.version, step.batch));
