@@ -27,6 +27,7 @@ mod prefetch;
 mod range;
 mod read_only;
 pub mod tuple;
+mod version;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
 pub use byte_map::{ByteMap, ByteMapCursor, CounterUpdate};
@@ -35,7 +36,7 @@ pub use capability::{Capability, WatchKind};
 pub use conflict_retry::{CONFLICT_TIMEOUT, ConflictRetry};
 pub use driver::{
     Change, Committed, Cursor, Direction, Driver, Finding, KeyExisted, Snapshot, Step, Usage,
-    Version, Watch, WatchEvent, WriteBody, Writer,
+    Watch, WatchEvent, WriteBody, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use extension::{DriverExtension, Purpose};
@@ -44,3 +45,4 @@ pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 pub use prefetch::{Prefetch, PrefetchList};
 pub use range::KeyRange;
 pub use read_only::ReadOnly;
+pub use version::Version;
