@@ -88,7 +88,12 @@ pub(crate) trait GroupCommit {
     ) -> std::result::Result<Version, Abort<Self::Failure>>;
 
     /// What to do after a transaction of `batches` batches failed.
-    fn recovery(&self, failure: Self::Failure, batches: usize) -> Recovery;
+    fn recovery(&self, failure: Self::Failure, batches: usize) -> Recovery {
+        match batches {
+            0 | 1 => Recovery::GiveUp(self.failed(failure)),
+            _ => Recovery::RetryOneByOne,
+        }
+    }
 
     /// The error of a transaction that failed without effect.
     fn failed(&self, failure: Self::Failure) -> Error;

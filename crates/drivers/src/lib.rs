@@ -40,6 +40,7 @@ mod group_commit;
 pub mod memory;
 #[cfg(feature = "mongo")]
 pub mod mongo;
+mod page;
 mod paged_cursor;
 mod partial_cache;
 #[cfg(feature = "memory")]

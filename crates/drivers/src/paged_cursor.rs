@@ -3,6 +3,8 @@
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result};
 
+use crate::page::Page;
+
 /// Entries of the first page. The size doubles with each page, as most scans are either short or long.
 const ENTRIES_FIRST: usize = 16;
 
@@ -32,77 +34,6 @@ pub(crate) enum More {
     Perhaps,
     /// The page contains the last entry.
     Nothing,
-}
-
-/// Consecutive entries.
-#[derive(Clone, Default)]
-pub(crate) struct Page {
-    bytes: Vec<u8>,
-    /// The end offsets of each key and value; an entry starts at the end of the previous one.
-    ends: Vec<(usize, usize)>,
-}
-
-impl Page {
-    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        self.ends.push((key_end, self.bytes.len()));
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Bytes of keys and values.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    fn key(&self, at: usize) -> &[u8] {
-        &self.bytes[self.start(at)..self.ends[at].0]
-    }
-
-    /// The entries, in order.
-    pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
-        (0..self.len()).map(|at| self.entry(at))
-    }
-
-    fn entry(&self, at: usize) -> (&[u8], &[u8]) {
-        let (key_end, value_end) = self.ends[at];
-        (self.key(at), &self.bytes[key_end..value_end])
-    }
-
-    fn start(&self, at: usize) -> usize {
-        at.checked_sub(1).map_or(0, |before| self.ends[before].1)
-    }
-
-    /// The index of a key, or of the first entry after it; `None` if it may be on another page.
-    fn find(&self, key: &[u8], direction: Direction) -> Option<usize> {
-        let last = self.len().checked_sub(1)?;
-        let is_before = |one: &[u8], other: &[u8]| match direction {
-            Direction::Forward => one < other,
-            Direction::Backward => one > other,
-        };
-        if is_before(key, self.key(0)) || is_before(self.key(last), key) {
-            return None;
-        }
-        let (mut low, mut high) = (0, last);
-        while low < high {
-            let middle = (low + high) / 2;
-            if is_before(self.key(middle), key) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Some(low)
-    }
 }
 
 /// A cursor over the pages of a source.
@@ -183,7 +114,7 @@ impl<S: Source> Cursor for PagedCursor<S> {
     }
 
     fn seek(&mut self, key: &[u8]) -> Result<()> {
-        if let Some(at) = self.page.find(key, self.direction) {
+        if let Some(at) = self.page.find_from(key, self.direction) {
             self.at = at;
             return Ok(());
         }

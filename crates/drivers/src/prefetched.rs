@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use espalier_keyspace::{Direction, KeyRange};
 
-use crate::paged_cursor::{More, Page};
+use crate::page::Page;
+use crate::paged_cursor::More;
 
 /// Values of keys and first entries of ranges, all of one state.
 #[derive(Default)]
@@ -52,7 +53,7 @@ impl Prefetched {
             }
             match is_all {
                 true => Some(More::Nothing),
-                false => (page.len() > 0).then_some(More::Perhaps),
+                false => (!page.is_empty()).then_some(More::Perhaps),
             }
         })
     }

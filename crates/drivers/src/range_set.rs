@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use espalier_keyspace::KeyRange;
 
-/// The keys of deleted ranges.
+/// Keys, such as those of deleted or of empty ranges.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeSet {
     /// Start to end; `None` is the end of the key space.
@@ -53,6 +53,18 @@ impl RangeSet {
         let end = end.as_deref();
         end.is_none_or(|end| key < end)
             .then_some((start.as_slice(), end))
+    }
+
+    /// Removes the range of the set that contains `key`, and returns it.
+    pub(crate) fn take_around(&mut self, key: &[u8]) -> Option<KeyRange> {
+        let start = self.around(key)?.0.to_vec();
+        let end = self.ranges.remove(&start)?;
+        Some(KeyRange { start, end })
+    }
+
+    /// The number of ranges.
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.len()
     }
 
     /// The range of the set that contains the last keys before `end`: its start and end.

@@ -3,10 +3,34 @@
 use std::borrow::Cow;
 
 use espalier_keyspace::{
-    Error, KeyExisted, KeyRange, OperationRef, Precondition, Result, Snapshot, WriteBody, Writer,
+    Error, ErrorKind, KeyExisted, KeyRange, OperationRef, Precondition, Result, Snapshot,
+    WriteBody, Writer,
 };
 
 use crate::group_commit::{self, Abort, WriteTransaction};
+
+/// Whether a write may continue after an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WriteState {
+    Open,
+    Failed,
+}
+
+impl WriteState {
+    /// Fails if an earlier operation failed.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Self::Open => Ok(()),
+            Self::Failed => Err(write_failed()),
+        }
+    }
+}
+
+/// The error of a write that continues after an operation of it failed.
+pub(crate) fn write_failed() -> Error {
+    let message = "an earlier operation of this write failed";
+    Error::new(ErrorKind::Aborted, message)
+}
 
 /// A transaction that a streamed write can use.
 pub(crate) trait StreamedWrite: WriteTransaction {

@@ -18,8 +18,6 @@ pub struct Capability {
     pub durable: bool,
     /// Whether several processes may open the same engine at once.
     pub shared: bool,
-    /// Whether the engine adds to a counter without reading it first.
-    pub native_add: bool,
     /// Whether a read may wait for another process or machine. An asynchronous server must then read on
     /// another thread.
     pub remote: bool,

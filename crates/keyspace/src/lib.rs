@@ -29,6 +29,7 @@ mod range;
 mod read_only;
 mod transact;
 pub mod tuple;
+mod version;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
 pub use byte_map::{ByteMap, ByteMapCursor, CounterUpdate};
@@ -37,7 +38,7 @@ pub use capability::{Capability, WatchKind};
 pub use conflict_retry::{CONFLICT_TIMEOUT, ConflictRetry, OPTIMISTIC_CONFLICTS_MAX};
 pub use driver::{
     Change, Committed, Cursor, Direction, Driver, Finding, KeyExisted, Snapshot, Step, Usage,
-    Version, Watch, WatchEvent, WriteBody, Writer,
+    Watch, WatchEvent, WriteBody, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use extension::{DriverExtension, Purpose};
@@ -48,3 +49,4 @@ pub use prefetch::{Prefetch, PrefetchList};
 pub use range::KeyRange;
 pub use read_only::ReadOnly;
 pub use transact::{KeyspaceCause, Propose, Transact, retry_conflicts, retry_too_old, write};
+pub use version::Version;

@@ -43,7 +43,6 @@ impl Driver for Embedded {
         Capability {
             durable: true,
             shared: true,
-            native_add: false,
             remote: false,
             watch: WatchKind::Poll,
             operations_max: None,

@@ -8,7 +8,7 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
-use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody};
+use crate::group_commit::{self, Abort, GroupCommit, TransactionBody};
 use crate::memory::MapWriter;
 use crate::recent_commits::Effect;
 use crate::streamed_write;
@@ -43,13 +43,6 @@ impl GroupCommit for Arc<Engine> {
         fill: TransactionBody<'_, Error>,
     ) -> std::result::Result<Version, Abort<Error>> {
         run_transaction(self, |writer| fill(writer))
-    }
-
-    fn recovery(&self, failure: Error, batches: usize) -> Recovery {
-        match batches {
-            0 | 1 => Recovery::GiveUp(failure),
-            _ => Recovery::RetryOneByOne,
-        }
     }
 
     fn failed(&self, failure: Error) -> Error {

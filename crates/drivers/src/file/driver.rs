@@ -42,7 +42,6 @@ impl Driver for Directory {
         Capability {
             durable: true,
             shared: false,
-            native_add: false,
             remote: false,
             watch: WatchKind::Push,
             operations_max: None,

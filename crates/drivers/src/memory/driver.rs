@@ -60,7 +60,6 @@ impl Driver for Memory {
         Capability {
             durable: false,
             shared: false,
-            native_add: false,
             remote: false,
             watch: WatchKind::Push,
             operations_max: None,

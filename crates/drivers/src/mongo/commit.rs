@@ -468,7 +468,7 @@ fn is_in_chain(
         let withdrawn = engine
             .server
             .delete("commits", vec![own], 1, WriteConcern::Configured);
-        withdrawn.map_err(|failure| outcome_unknown(failure.error))
+        withdrawn.map_err(outcome_unknown)
     };
     let is_fresh = engine.is_fresh(observed);
     // The floor is raised before anything is deleted.

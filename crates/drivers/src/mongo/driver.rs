@@ -51,7 +51,6 @@ impl Driver for Mongo {
         Capability {
             durable: true,
             shared: true,
-            native_add: false,
             remote: true,
             watch: WatchKind::Poll,
             operations_max: None,

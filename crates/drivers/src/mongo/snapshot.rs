@@ -10,7 +10,8 @@ use espalier_keyspace::{
 };
 
 use super::engine::{CommittedState, Engine, Overlay, PageReader, Tree};
-use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source};
+use crate::page::Page;
+use crate::paged_cursor::{More, PAGE_BYTES, PagedCursor, Source};
 
 /// Approximate rows of a leaf, to estimate how many leaves a scan reads.
 const LEAF_ROWS: usize = 128;
@@ -136,7 +137,7 @@ impl<'a> StateView<'a> {
         }
         let mut page = Page::default();
         self.read(range, Direction::Forward, 1, &mut page)?;
-        Ok(page.len() > 0)
+        Ok(!page.is_empty())
     }
 
     /// Prefetches the leaves of the keys that the overlay does not decide.
@@ -216,8 +217,10 @@ impl Source for StateView<'_> {
                     };
                     let part = leaf.span.intersection(&rest);
                     let end = part.end.as_deref();
-                    let end = end.map_or(leaf.page.len(), |end| leaf.page.position(end));
-                    let rows = leaf.page.position(&part.start)..end;
+                    let end = end.map_or(leaf.page.len(), |end| {
+                        leaf.page.position(end, Direction::Forward)
+                    });
+                    let rows = leaf.page.position(&part.start, Direction::Forward)..end;
                     let row = |at| (leaf.page.key(at), leaf.page.value(at));
                     let is_full = match direction {
                         Direction::Forward => {

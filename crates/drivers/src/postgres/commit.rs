@@ -17,6 +17,7 @@ use super::engine::{
 use super::snapshot::UncommittedSnapshot;
 use crate::commit_queue::fail_all;
 use crate::recent_commits::{Effect, Recorder};
+use crate::streamed_write::{WriteState, write_failed};
 
 /// The most attempts of a commit, if connections break or other transactions conflict.
 const ATTEMPTS_MAX: u32 = 10;
@@ -243,20 +244,6 @@ fn stream(
     })
 }
 
-/// Whether a write may continue. The server rejects all statements of a transaction after an error.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WriteState {
-    Open,
-    Failed,
-}
-
-fn write_failed() -> Error {
-    Error::new(
-        ErrorKind::Aborted,
-        "an earlier operation of this write failed",
-    )
-}
-
 struct PostgresWriter<'e> {
     engine: &'e Engine,
     transaction: Transaction<'e>,
@@ -267,15 +254,13 @@ struct PostgresWriter<'e> {
     /// Key ranges in which neither the server nor the write set has a key.
     empty_ranges: EmptyRanges,
     recorder: Recorder,
+    /// The server rejects all statements of a transaction after an error.
     state: WriteState,
 }
 
 impl PostgresWriter<'_> {
     fn check_usable(&self) -> Result<()> {
-        match self.state {
-            WriteState::Open => Ok(()),
-            WriteState::Failed => Err(write_failed()),
-        }
+        self.state.check()
     }
 
     fn failure(&mut self, failure: Failure) -> Error {

@@ -54,7 +54,6 @@ impl Driver for Postgres {
         Capability {
             durable: true,
             shared: true,
-            native_add: false,
             remote: true,
             watch: WatchKind::Push,
             operations_max: None,

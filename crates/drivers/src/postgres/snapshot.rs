@@ -10,7 +10,8 @@ use espalier_keyspace::{
 };
 
 use super::engine::{Connection, Engine, Lease, Setup};
-use crate::paged_cursor::{More, Page, PagedCursor, Source};
+use crate::page::Page;
+use crate::paged_cursor::{More, PagedCursor, Source};
 use crate::partial_cache::{self, Values};
 use crate::prefetched::Prefetched;
 

@@ -89,7 +89,7 @@ impl ChangeRef<'_> {
     pub(super) fn in_range(&self, range: &KeyRange) -> Option<Change> {
         match self {
             Self::Put(key, _) | Self::Delete(key) => range.contains(key).then(|| self.to_change()),
-            Self::DeleteRange(..) => clip(&self.to_change(), range),
+            Self::DeleteRange(..) => clip(self.to_change(), range),
         }
     }
 

@@ -12,6 +12,5 @@ pub(crate) use changes::ChangeRef;
 pub(crate) use changes::Changes;
 pub(crate) use recorder::RECORD_BYTES_MAX;
 pub(crate) use recorder::{Effect, Recorder};
-pub(crate) use ring::clip;
-pub(crate) use ring::event_of;
 pub(crate) use ring::{RecentCommits, deadline};
+pub(crate) use ring::{event_of, event_of_changes};

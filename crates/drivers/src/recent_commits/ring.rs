@@ -183,19 +183,31 @@ pub(crate) fn event_of(
     let Some(changes) = changes else {
         return Some(WatchEvent::Gap { version });
     };
-    let changes = changes.iter();
-    let changes: Vec<_> = changes
-        .filter_map(|change| change.in_range(range))
-        .collect();
+    commit_event(
+        version,
+        changes.iter().filter_map(|change| change.in_range(range)),
+    )
+}
+
+/// The same for owned changes.
+pub(crate) fn event_of_changes(
+    version: Version,
+    changes: Vec<Change>,
+    range: &KeyRange,
+) -> Option<WatchEvent> {
+    let changes = changes.into_iter();
+    commit_event(version, changes.filter_map(|change| clip(change, range)))
+}
+
+fn commit_event(version: Version, changes: impl Iterator<Item = Change>) -> Option<WatchEvent> {
+    let changes: Vec<_> = changes.collect();
     (!changes.is_empty()).then_some(WatchEvent::Commit { version, changes })
 }
 
 /// The part of a change within a range.
-pub(crate) fn clip(change: &Change, range: &KeyRange) -> Option<Change> {
-    match change {
-        Change::Put { key, .. } | Change::Delete { key } => {
-            range.contains(key).then(|| change.clone())
-        }
+pub(super) fn clip(change: Change, range: &KeyRange) -> Option<Change> {
+    match &change {
+        Change::Put { key, .. } | Change::Delete { key } => range.contains(key).then_some(change),
         Change::DeleteRange(deleted) => {
             let both = deleted.intersection(range);
             (!both.is_empty()).then_some(Change::DeleteRange(both))

@@ -54,7 +54,6 @@ impl Driver for Redis {
         Capability {
             durable: true,
             shared: true,
-            native_add: true,
             remote: true,
             watch: WatchKind::Push,
             operations_max: None,

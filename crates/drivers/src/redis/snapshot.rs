@@ -12,7 +12,8 @@ use super::engine::{
     Engine, NewestRows, PageReply, Reply, RunLookup, StoredValues, bytes, split_stamp,
     unexpected_reply, without_stamp,
 };
-use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source, after};
+use crate::page::Page;
+use crate::paged_cursor::{More, PAGE_BYTES, PagedCursor, Source, after};
 use crate::partial_cache;
 use crate::prefetched::Prefetched;
 
@@ -245,7 +246,7 @@ impl Source for &RedisSnapshot {
             let Some(reached) = reached else {
                 return Ok(More::Nothing);
             };
-            if page.len() > 0 {
+            if !page.is_empty() {
                 return Ok(More::Perhaps);
             }
             // All rows of the page are newer than the version.

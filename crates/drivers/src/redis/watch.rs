@@ -10,7 +10,7 @@ use redis::{RedisResult, Value};
 use super::engine::{
     Engine, ServerConnection, bytes, decode_changes, is_transient, unexpected_reply,
 };
-use crate::recent_commits::{clip, deadline};
+use crate::recent_commits::{deadline, event_of_changes};
 
 /// The most log entries of one request.
 const ENTRIES: usize = 64;
@@ -115,14 +115,8 @@ impl RedisWatch {
             self.events.push_back(WatchEvent::Gap { version });
             return Ok(());
         }
-        let changes = changes.iter();
-        let changes: Vec<_> = changes
-            .filter_map(|change| clip(change, &self.range))
-            .collect();
-        if !changes.is_empty() {
-            let event = WatchEvent::Commit { version, changes };
-            self.events.push_back(event);
-        }
+        let event = event_of_changes(version, changes, &self.range);
+        self.events.extend(event);
         Ok(())
     }
 }

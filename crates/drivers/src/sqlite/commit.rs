@@ -11,10 +11,10 @@ use rusqlite::Connection;
 
 use super::engine::{Engine, Transaction, engine_error, fill_in, set_columns};
 use super::snapshot::{UncommittedSnapshot, get};
-use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
+use crate::group_commit::{self, Abort, GroupCommit, TransactionBody, WriteTransaction};
 use crate::readable_columns::columns;
 use crate::recent_commits::{Effect, Recorder};
-use crate::streamed_write::{self, StreamedWrite};
+use crate::streamed_write::{self, StreamedWrite, WriteState};
 
 const DELETE_ALL: &str = "DELETE FROM entries";
 const DELETE_FROM: &str = "DELETE FROM entries WHERE key >= ?1";
@@ -60,13 +60,6 @@ impl GroupCommit for Engine {
         fill: TransactionBody<'_, rusqlite::Error>,
     ) -> std::result::Result<Version, Abort<rusqlite::Error>> {
         change(self, |writer| fill(writer))
-    }
-
-    fn recovery(&self, failure: rusqlite::Error, batches: usize) -> Recovery {
-        match batches {
-            0 | 1 => Recovery::GiveUp(self.failed(failure)),
-            _ => Recovery::RetryOneByOne,
-        }
     }
 
     fn failed(&self, failure: rusqlite::Error) -> Error {
@@ -121,9 +114,7 @@ fn change_through(
         lens: engine.lens.read().clone(),
     };
     fill(&mut writer)?;
-    if writer.state == WriteState::Failed {
-        return Err(Abort::Refused(write_failed()));
-    }
+    writer.state.check().map_err(Abort::Refused)?;
     let SqliteWriter {
         transaction,
         recorder,
@@ -145,29 +136,16 @@ fn change_through(
     Ok(version)
 }
 
-/// Whether a write may continue. SQLite may roll back the transaction when an operation fails; later
-/// operations would then be committed on their own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WriteState {
-    Open,
-    Failed,
-}
-
 struct SqliteWriter<'e> {
     transaction: Transaction<'e>,
     before: Version,
     engine: &'e Engine,
     recorder: Recorder,
+    /// SQLite may roll back the transaction when an operation fails; later operations would then be
+    /// committed on their own.
     state: WriteState,
     /// Computes the readable columns; `None` if the file has none or no lens is set.
     lens: Option<Arc<dyn Lens>>,
-}
-
-fn write_failed() -> Error {
-    Error::new(
-        ErrorKind::Aborted,
-        "an earlier operation of this write failed",
-    )
 }
 
 impl SqliteWriter<'_> {
@@ -241,10 +219,7 @@ impl StreamedWrite for SqliteWriter<'_> {
     }
 
     fn check_usable(&self) -> Result<()> {
-        match self.state {
-            WriteState::Open => Ok(()),
-            WriteState::Failed => Err(write_failed()),
-        }
+        self.state.check()
     }
 
     fn read_error(&self, error: rusqlite::Error) -> Error {

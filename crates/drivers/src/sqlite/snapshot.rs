@@ -7,7 +7,8 @@ use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 use rusqlite::{Connection, Rows};
 
 use super::engine::{Engine, Reader, engine_error, pairs, value};
-use crate::paged_cursor::{More, PAGE_BYTES, Page, PagedCursor, Source};
+use crate::page::Page;
+use crate::paged_cursor::{More, PAGE_BYTES, PagedCursor, Source};
 
 const GET: &str = concat!("SELECT ", value!(), " FROM entries WHERE key = ?1");
 const FORWARD: &str = pairs!("key >= ?1 ORDER BY key");

@@ -6,7 +6,7 @@ use std::time::Instant;
 use espalier_keyspace::{
     Batch, Capability, Committed, Direction, Driver, DriverExtension, Error, ErrorKind, Finding,
     KeyRange, Precondition, Prefetch, Purpose, Result, Snapshot, Step, Usage, Version, Watch,
-    WriteBody,
+    WatchKind, WriteBody,
 };
 use parking_lot::{Mutex, RwLock};
 
@@ -164,9 +164,8 @@ impl<C: CellStore> Driver for StagedDriver<C> {
         Capability {
             durable: true,
             shared: true,
-            native_add: false,
             remote: true,
-            watch: self.shared.cells.watch_kind(),
+            watch: WatchKind::Push,
             operations_max: Some(self.shared.cells.bounds().operations),
         }
     }

@@ -7,7 +7,7 @@ use espalier_keyspace::{KeyRange, Result, Version, Watch, WatchEvent};
 
 use super::driver::Shared;
 use super::engine::{CellStore, Follow, Followed, changes_of};
-use crate::recent_commits::{clip, deadline};
+use crate::recent_commits::{deadline, event_of_changes};
 
 pub(super) struct StagedWatch<C> {
     shared: Arc<Shared<C>>,
@@ -41,11 +41,7 @@ impl<C: CellStore> StagedWatch<C> {
         let Some(changes) = changes_of(&value)? else {
             return Ok(Some(WatchEvent::Gap { version }));
         };
-        let changes = changes.iter();
-        let changes: Vec<_> = changes
-            .filter_map(|change| clip(change, &self.range))
-            .collect();
-        Ok((!changes.is_empty()).then_some(WatchEvent::Commit { version, changes }))
+        Ok(event_of_changes(version, changes, &self.range))
     }
 }
 

@@ -133,19 +133,7 @@ impl Lmdb {
     pub(in crate::embedded) fn begin_read(
         self: &Arc<Self>,
     ) -> Result<(GateGuard, RoTxn<'static, WithoutTls>)> {
-        for _ in 1..BEGIN_ATTEMPTS {
-            let gate_guard = GateGuard::enter(self);
-            match self.read_txn() {
-                Ok(txn) => return Ok((gate_guard, txn)),
-                Err(error) => {
-                    drop(gate_guard);
-                    self.recover(error)?;
-                }
-            }
-        }
-        let gate_guard = GateGuard::enter(self);
-        let txn = self.read_txn().map_err(|error| self.error(error))?;
-        Ok((gate_guard, txn))
+        self.begin(Self::read_txn)
     }
 
     /// Begins a read transaction whose ID matches the state that it shows.
@@ -168,9 +156,17 @@ impl Lmdb {
     /// Begins a write transaction, after those of other processes. The last element of the result must be
     /// dropped first.
     pub(in crate::embedded) fn begin_write(self: &Arc<Self>) -> Result<(GateGuard, RwTxn<'_>)> {
+        self.begin(|base| base.env.write_txn())
+    }
+
+    /// Enters the gate and begins a transaction, after removing what prevents it.
+    fn begin<'s, T>(
+        self: &'s Arc<Self>,
+        begin: impl Fn(&'s Self) -> heed::Result<T>,
+    ) -> Result<(GateGuard, T)> {
         for _ in 1..BEGIN_ATTEMPTS {
             let gate_guard = GateGuard::enter(self);
-            match self.env.write_txn() {
+            match begin(self) {
                 Ok(txn) => return Ok((gate_guard, txn)),
                 Err(error) => {
                     drop(gate_guard);
@@ -179,7 +175,7 @@ impl Lmdb {
             }
         }
         let gate_guard = GateGuard::enter(self);
-        let txn = self.env.write_txn().map_err(|error| self.error(error))?;
+        let txn = begin(self).map_err(|error| self.error(error))?;
         Ok((gate_guard, txn))
     }
 

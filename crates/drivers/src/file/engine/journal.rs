@@ -64,14 +64,7 @@ impl Journal {
             Ok(file)
         };
         let file = made().map_err(path_error(&path, "written"))?;
-        Ok(Self {
-            path,
-            file,
-            id,
-            length: FILE_HEADER_BYTES,
-            synced: FILE_HEADER_BYTES,
-            state: JournalState::Writable,
-        })
+        Ok(Self::of(path, file, generation, FILE_HEADER_BYTES))
     }
 
     /// Opens a journal whose first `length` bytes are valid; the rest is truncated.
@@ -84,31 +77,30 @@ impl Journal {
             Ok(file)
         };
         let file = opened().map_err(path_error(&path, "written"))?;
-        let id = id_of(generation);
-        Ok(Self {
-            path,
-            file,
-            id,
-            length,
-            synced: length,
-            state: JournalState::Writable,
-        })
+        Ok(Self::of(path, file, generation, length))
     }
 
     /// Opens a journal read-only, with its number of valid bytes, if it has a header.
     pub(super) fn open_read_only(dir: &Path, generation: u64, length: Option<u64>) -> Result<Self> {
         let path = names::journal(dir, generation);
         let file = File::open(&path).map_err(path_error(&path, "read"))?;
-        let id = id_of(generation);
-        let length = length.unwrap_or(FILE_HEADER_BYTES);
+        let journal = Self::of(path, file, generation, length.unwrap_or(FILE_HEADER_BYTES));
         Ok(Self {
+            state: JournalState::ReadOnly,
+            ..journal
+        })
+    }
+
+    /// A journal whose first `length` bytes are valid and flushed.
+    fn of(path: PathBuf, file: File, generation: u64, length: u64) -> Self {
+        Self {
             path,
             file,
-            id,
+            id: id_of(generation),
             length,
             synced: length,
-            state: JournalState::ReadOnly,
-        })
+            state: JournalState::Writable,
+        }
     }
 
     pub(super) fn generation(&self) -> u64 {

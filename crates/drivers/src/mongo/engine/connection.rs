@@ -68,14 +68,7 @@ pub(in crate::mongo) struct Query {
 impl Query {
     /// The document with an `_id`.
     pub(in crate::mongo) fn of_id(id: &str) -> Self {
-        Self {
-            filter: doc! { "_id": id },
-            order: 1,
-            limit: 1,
-            fields: Document::new(),
-            index: None,
-            may_be_stale: false,
-        }
+        Self::new(doc! { "_id": id }, 1, 1)
     }
 
     /// The first documents in the order of their `_id`s, or the last.
@@ -287,13 +280,13 @@ impl Server {
         updates: Vec<Document>,
         count: usize,
         concern: WriteConcern,
-    ) -> std::result::Result<(), RequestFailure> {
+    ) -> Result<()> {
         if updates.is_empty() {
             return Ok(());
         }
         let updates: Vec<_> = updates.into_iter().map(Bson::Document).collect();
         let command = doc! { "update": self.full_name(name), "updates": updates };
-        self.write(command, count, concern).map(drop)
+        self.write(command, count, concern)
     }
 
     /// Deletes the documents that match any of the filters, about `count`.
@@ -303,24 +296,22 @@ impl Server {
         filters: Vec<Document>,
         count: usize,
         concern: WriteConcern,
-    ) -> std::result::Result<(), RequestFailure> {
+    ) -> Result<()> {
         if filters.is_empty() {
             return Ok(());
         }
         let delete = |filter| Bson::Document(doc! { "q": filter, "limit": 0 });
         let deletes: Vec<_> = filters.into_iter().map(delete).collect();
         let command = doc! { "delete": self.full_name(name), "deletes": deletes };
-        self.write(command, count, concern).map(drop)
+        self.write(command, count, concern)
     }
 
-    /// Runs a command that writes about `count` documents.
-    fn write(
-        &self,
-        command: Document,
-        count: usize,
-        concern: WriteConcern,
-    ) -> std::result::Result<Document, RequestFailure> {
-        self.check_write(self.begin_write(command, count, concern).wait()?)
+    /// Runs an idempotent command that writes about `count` documents. So it does not matter whether a write
+    /// that failed may have been applied.
+    fn write(&self, command: Document, count: usize, concern: WriteConcern) -> Result<()> {
+        let reply = self.begin_write(command, count, concern).wait();
+        let checked = reply.and_then(|reply| self.check_write(reply));
+        checked.map(drop).map_err(|failure| failure.error)
     }
 
     fn begin_write(

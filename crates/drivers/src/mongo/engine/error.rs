@@ -1,6 +1,6 @@
 //! Maps MongoDB's errors to the key space's, with advice for the user.
 
-use espalier_keyspace::{Error, ErrorKind, Result};
+use espalier_keyspace::{Error, ErrorKind};
 use mongodb::bson::Document;
 use mongodb::error::ErrorKind as Mongo;
 
@@ -36,8 +36,13 @@ pub(in crate::mongo) struct RequestFailure {
 impl RequestFailure {
     /// The server did not respond in time.
     pub(super) fn timeout(address: &str) -> Self {
+        Self::transient(address, "it does not respond in time")
+    }
+
+    /// The request may have been applied, and may succeed later.
+    fn transient(address: &str, words: &str) -> Self {
         Self {
-            error: unreachable(address, "it does not respond in time"),
+            error: unreachable(address, words),
             is_transient: true,
             may_be_applied: true,
         }
@@ -71,15 +76,12 @@ impl RequestFailure {
                 )
                 .with_source(ErrorChain(words)),
             ),
-            Mongo::Io(_) | Mongo::ConnectionPoolCleared { .. } => Self {
-                error: unreachable(address, &words),
-                is_transient: true,
-                may_be_applied: true,
-            },
+            Mongo::Io(_) | Mongo::ConnectionPoolCleared { .. } => {
+                Self::transient(address, &words)
+            }
             Mongo::ServerSelection { .. } | Mongo::DnsResolve { .. } => Self {
-                error: unreachable(address, &words),
-                is_transient: true,
                 may_be_applied: false,
+                ..Self::transient(address, &words)
             },
             Mongo::InvalidTlsConfig { .. } => Self::permanent(
                 Error::new(ErrorKind::Engine, "the TLS files cannot be used")
@@ -123,11 +125,7 @@ impl RequestFailure {
             return Some(Self::of_code(address, code, &words));
         }
         let (_, words) = code_and_text(reply.get_document("writeConcernError").ok()?);
-        Some(Self {
-            error: unreachable(address, &words),
-            is_transient: true,
-            may_be_applied: true,
-        })
+        Some(Self::transient(address, &words))
     }
 
     fn of_code(address: &str, code: i32, words: &str) -> Self {
@@ -150,13 +148,7 @@ impl RequestFailure {
                      the replica set, or wait until one is elected"
                 ),
             ),
-            code if TRANSIENT.contains(&code) => {
-                return Self {
-                    error: unreachable(address, words),
-                    is_transient: true,
-                    may_be_applied: true,
-                };
-            }
+            code if TRANSIENT.contains(&code) => return Self::transient(address, words),
             code if is_out_of_space(code, words) => (
                 ErrorKind::Full,
                 format!("the disk or the quota of MongoDB at {address} is full; free some space"),
@@ -205,11 +197,6 @@ fn rejected(address: &str, words: &str) -> Error {
 fn tls_error(address: &str, reason: &str) -> Error {
     let message = format!("the connection to MongoDB at {address} cannot be secured: {reason}");
     Error::new(ErrorKind::Denied, message)
-}
-
-/// The result of an idempotent write, for which it does not matter whether it may have been applied.
-pub(super) fn idempotent(written: std::result::Result<(), RequestFailure>) -> Result<()> {
-    written.map_err(|failure| failure.error)
 }
 
 /// The error of a document that is missing or that this program did not write.

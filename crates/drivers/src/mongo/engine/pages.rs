@@ -14,7 +14,8 @@ use super::fields::{bytes_field, bytes_in, version_in};
 use super::names::PageNames;
 use super::open::Engine;
 use super::request::PendingInsert;
-use super::tree::{Page, PageSink, PageSource};
+use super::tree::{PageSink, PageSource};
+use crate::page::Page;
 
 /// Bytes of pages in the cache: 32 MiB.
 pub const CACHE_BYTES: usize = 32 << 20;

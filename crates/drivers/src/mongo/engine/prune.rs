@@ -9,7 +9,7 @@ use mongodb::bson::{DateTime, Document, doc};
 
 use super::chain::{Commit, CommittedState, names_in};
 use super::connection::{Query, WriteConcern};
-use super::error::{corrupt, idempotent};
+use super::error::corrupt;
 use super::fields::signed;
 use super::names::{VERSION_MAX, page_names_of, version_of, version_text};
 use super::open::Engine;
@@ -95,17 +95,13 @@ impl Engine {
             "q": { "_id": "floor" },
             "u": { "$max": { "version": signed(floor) } },
         };
-        idempotent(
-            self.server
-                .update("state", vec![update], 1, WriteConcern::Configured),
-        )?;
+        self.server
+            .update("state", vec![update], 1, WriteConcern::Configured)?;
         self.delete_freed(&first)?;
         self.sweep_drafts(&first)?;
         let older = doc! { "_id": { "$lt": first } };
-        idempotent(
-            self.server
-                .delete("commits", vec![older], DELETED_ESTIMATE, WriteConcern::One),
-        )
+        self.server
+            .delete("commits", vec![older], DELETED_ESTIMATE, WriteConcern::One)
     }
 
     /// Deletes the pages that commits freed before a version.
@@ -179,10 +175,8 @@ impl Engine {
         for part in names.chunks(DOCUMENTS_PER_REQUEST) {
             let names: Vec<_> = part.iter().map(|name| &**name).collect();
             let filter = doc! { "_id": { "$in": names } };
-            idempotent(
-                self.server
-                    .delete("pages", vec![filter], part.len(), WriteConcern::One),
-            )?;
+            self.server
+                .delete("pages", vec![filter], part.len(), WriteConcern::One)?;
         }
         Ok(())
     }
@@ -198,10 +192,8 @@ impl Engine {
     fn delete_pages_of(&self, transaction: &str) -> Result<()> {
         let (from, to) = page_names_of(transaction);
         let filter = doc! { "_id": { "$gte": from, "$lt": to } };
-        idempotent(
-            self.server
-                .delete("pages", vec![filter], DELETED_ESTIMATE, WriteConcern::One),
-        )
+        self.server
+            .delete("pages", vec![filter], DELETED_ESTIMATE, WriteConcern::One)
     }
 
     /// Deletes the drafts before a version, and the pages of those transactions that were not committed.
@@ -234,10 +226,8 @@ impl Engine {
                 self.delete_unreferenced_pages(&uncertain)?;
             }
             let filter = doc! { "_id": { "$in": ids.clone() } };
-            idempotent(
-                self.server
-                    .delete("drafts", vec![filter], ids.len(), WriteConcern::One),
-            )?;
+            self.server
+                .delete("drafts", vec![filter], ids.len(), WriteConcern::One)?;
             if ids.len() < DOCUMENTS_PER_REQUEST {
                 return Ok(());
             }

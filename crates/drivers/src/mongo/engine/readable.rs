@@ -15,7 +15,6 @@ use mongodb::bson::{Bson, Document, doc};
 use serde_json::Value;
 
 use super::connection::WriteConcern;
-use super::error::idempotent;
 use super::fields::{signed, version_in};
 use super::names::{row_name, row_names};
 use super::open::Engine;
@@ -74,6 +73,7 @@ impl Engine {
                 self.server
                     .insert("state", vec![mark], WriteConcern::Configured)
                     .map(drop)
+                    .map_err(|failure| failure.error)
             }
             Some(false) if is_readable => {
                 let mark = vec![doc! { "_id": "readable" }];
@@ -88,7 +88,7 @@ impl Engine {
             }
             _ => Ok(()),
         };
-        idempotent(changed)?;
+        changed?;
         let is_readable = requested.unwrap_or(is_readable);
         self.is_readable.store(is_readable, Ordering::Release);
         Ok(())
@@ -159,10 +159,8 @@ impl Engine {
     fn raise_version(&self, field: &str, version: u64) -> Result<()> {
         let update =
             doc! { "q": { "_id": "readable" }, "u": { "$max": { field: signed(version) } } };
-        idempotent(
-            self.server
-                .update("state", vec![update], 1, WriteConcern::Configured),
-        )
+        self.server
+            .update("state", vec![update], 1, WriteConcern::Configured)
     }
 
     /// The rows that commits changed after one version, up to another; all rows if that is not available.
@@ -221,10 +219,8 @@ impl Engine {
                 ids.insert("$lt", to);
             }
             let older = vec![doc! { "_id": ids, "m": { "$lt": version } }];
-            idempotent(
-                self.server
-                    .delete("data", older, 100 * ROWS_MAX, WriteConcern::One),
-            )?;
+            self.server
+                .delete("data", older, 100 * ROWS_MAX, WriteConcern::One)?;
         }
         let keys: Vec<_> = stale.keys.iter().map(Vec::as_slice).collect();
         for keys in keys.chunks(ROWS_MAX) {
@@ -237,10 +233,8 @@ impl Engine {
                 }
             }
             rows.write()?;
-            idempotent(
-                self.server
-                    .delete("data", absent, keys.len(), WriteConcern::One),
-            )?;
+            self.server
+                .delete("data", absent, keys.len(), WriteConcern::One)?;
         }
         Ok(())
     }
@@ -286,11 +280,9 @@ impl<'a> RowUpdates<'a> {
         self.bytes = 0;
         let updates = std::mem::take(&mut self.updates);
         let count = updates.len();
-        idempotent(
-            self.engine
-                .server
-                .update("data", updates, count, WriteConcern::One),
-        )
+        self.engine
+            .server
+            .update("data", updates, count, WriteConcern::One)
     }
 }
 

@@ -8,7 +8,8 @@ use tokio_postgres::Row;
 use super::connection::{Connection, Step};
 use super::error::Failure;
 use super::statements::Query;
-use crate::paged_cursor::{More, Page};
+use crate::page::Page;
+use crate::paged_cursor::More;
 use crate::prefetched::Prefetched;
 
 /// Begins a transaction that reads one state.

@@ -10,7 +10,7 @@ use super::connection::{Reply, bytes};
 use super::error::unexpected_reply;
 use super::msgpack::Strings;
 use super::names::key_of_undo_member;
-use crate::paged_cursor::Page;
+use crate::page::Page;
 
 // The version in front shows a reader whether the value is old enough: docs/decisions/0033.
 /// Bytes of the stamp: the version that wrote a value or a run, stored in front of it.

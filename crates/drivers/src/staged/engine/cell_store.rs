@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use espalier_keyspace::{Direction, Error, KeyRange, Result, WatchKind};
+use espalier_keyspace::{Direction, Error, KeyRange, Result};
 
 /// A key and a value of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,11 +114,6 @@ pub(crate) trait CellStore: Send + Sync + 'static {
 
     /// Follows the later values of the head.
     fn follow(&self, cell: &[u8], after: u64) -> Result<Box<dyn Follow>>;
-
-    /// How [`Self::follow`] detects them.
-    fn watch_kind(&self) -> WatchKind {
-        WatchKind::Push
-    }
 
     /// How long a call is retried.
     fn retry_timeout(&self) -> Duration;

@@ -11,7 +11,7 @@ use super::cell_store::{Cell, CellStore, Read, ReadResult};
 use super::gate::Gate;
 use super::layout::{Layout, LongValues, StoredValue};
 use super::session::Session;
-use super::write_plan::{PlanInput, RangeContent, WritePlan};
+use super::write_plan::{RangeContent, WritePlan};
 use crate::staged::config::CHUNK_BYTES;
 use crate::staged::driver::Shared;
 use crate::staged::snapshot::{StagedSnapshot, deleted_error};
@@ -28,22 +28,22 @@ pub(in crate::staged) struct CommitBasis<C> {
     values: HashMap<Vec<u8>, (Option<Vec<u8>>, u64)>,
 }
 
-impl<C: CellStore> PlanInput for CommitBasis<C> {
-    fn value_and_revision(&self, key: &[u8]) -> (Option<&[u8]>, u64) {
+impl<C: CellStore> CommitBasis<C> {
+    /// The value of a key that the batch depends on, and the revision of its cell (0: no cell).
+    pub(super) fn value_and_revision(&self, key: &[u8]) -> (Option<&[u8]>, u64) {
         let values = self.values.get(key);
         values.map_or((None, 0), |(value, modified)| (value.as_deref(), *modified))
     }
 
-    fn range_content(
+    /// Whether the range contains a key for which `is_deleted` is false.
+    pub(super) fn range_content(
         &self,
         range: &KeyRange,
         is_deleted: &dyn Fn(&[u8]) -> bool,
     ) -> Result<RangeContent> {
         self.snapshot.range_content(range, is_deleted)
     }
-}
 
-impl<C: CellStore> CommitBasis<C> {
     /// Whether no other process has changed the session.
     pub(in crate::staged) fn is_session_unchanged(&self, session: &Session) -> bool {
         self.session == session.modified

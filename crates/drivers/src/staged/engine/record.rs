@@ -31,9 +31,9 @@ pub(crate) fn writes_of(bytes: &[u8]) -> Result<Vec<Write>> {
     let items = items(bytes)?.into_iter();
     Ok(items
         .map(|item| match item {
-            Item::Put(key, value) => Write::Put(key, value),
-            Item::Delete(key) => Write::Delete(key),
-            Item::DeleteRange(range) => Write::DeleteRange(range),
+            Change::Put { key, value } => Write::Put(key, value),
+            Change::Delete { key } => Write::Delete(key),
+            Change::DeleteRange(range) => Write::DeleteRange(range),
         })
         .collect())
 }
@@ -58,14 +58,7 @@ pub(crate) fn encode_changes(changes: Option<&[Change]>) -> Vec<u8> {
 pub(crate) fn changes_of(bytes: &[u8]) -> Result<Option<Vec<Change>>> {
     match bytes.split_first() {
         Some((&CHANGES_OMITTED, [])) => Ok(None),
-        Some((&CHANGES_INCLUDED, rest)) => {
-            let changes = items(rest)?.into_iter().map(|item| match item {
-                Item::Put(key, value) => Change::Put { key, value },
-                Item::Delete(key) => Change::Delete { key },
-                Item::DeleteRange(range) => Change::DeleteRange(range),
-            });
-            Ok(Some(changes.collect()))
-        }
+        Some((&CHANGES_INCLUDED, rest)) => items(rest).map(Some),
         _ => Err(corrupt()),
     }
 }
@@ -86,26 +79,23 @@ fn push_range(bytes: &mut Vec<u8>, range: &KeyRange) {
     }
 }
 
-enum Item {
-    Put(Vec<u8>, Vec<u8>),
-    Delete(Vec<u8>),
-    DeleteRange(KeyRange),
-}
-
-fn items(bytes: &[u8]) -> Result<Vec<Item>> {
+fn items(bytes: &[u8]) -> Result<Vec<Change>> {
     let mut rest = bytes;
     let mut items = Vec::new();
     while let Some((&kind, tail)) = rest.split_first() {
         rest = tail;
         let start = part(&mut rest)?;
         items.push(match kind {
-            PUT => Item::Put(start, part(&mut rest)?),
-            DELETE => Item::Delete(start),
+            PUT => Change::Put {
+                key: start,
+                value: part(&mut rest)?,
+            },
+            DELETE => Change::Delete { key: start },
             DELETE_RANGE => {
                 let end = Some(part(&mut rest)?);
-                Item::DeleteRange(KeyRange { start, end })
+                Change::DeleteRange(KeyRange { start, end })
             }
-            DELETE_REST => Item::DeleteRange(KeyRange { start, end: None }),
+            DELETE_REST => Change::DeleteRange(KeyRange { start, end: None }),
             _ => return Err(corrupt()),
         });
     }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use espalier_keyspace::{Batch, Change, KeyRange, OperationRef, Result, counter};
 
-use super::cell_store::{Bounds, Guard, Write};
+use super::cell_store::{Bounds, CellStore, Guard, Write};
+use super::commit_basis::CommitBasis;
 use super::layout::{Layout, LongValues};
 use crate::range_set::RangeSet;
 use crate::staged::config::{CHUNK_BYTES, RECORD_BYTES_MAX};
@@ -15,19 +16,6 @@ const COMMIT_OPERATIONS: usize = 4;
 
 /// Bytes of these writes, without the changes.
 const COMMIT_BYTES: usize = 4 << 10;
-
-/// The state that a batch is planned on.
-pub(crate) trait PlanInput {
-    /// The value of a key that the batch depends on, and the revision of its cell (0: no cell).
-    fn value_and_revision(&self, key: &[u8]) -> (Option<&[u8]>, u64);
-
-    /// Whether the range contains a key for which `is_deleted` is false.
-    fn range_content(
-        &self,
-        range: &KeyRange,
-        is_deleted: &dyn Fn(&[u8]) -> bool,
-    ) -> Result<RangeContent>;
-}
 
 /// The content of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +38,9 @@ pub(crate) struct WritePlan {
     changes: Vec<Change>,
 }
 
-struct Builder<'a, B> {
+struct Builder<'a, C> {
     layout: &'a Layout,
-    base: &'a B,
+    base: &'a CommitBasis<C>,
     written: BTreeMap<&'a [u8], Option<Cow<'a, [u8]>>>,
     deleted: RangeSet,
     guards: HashMap<Vec<u8>, Guard>,
@@ -61,10 +49,10 @@ struct Builder<'a, B> {
 
 impl WritePlan {
     /// Plans a batch. The preconditions become guards; they are not tested here.
-    pub(crate) fn of<B: PlanInput>(
+    pub(in crate::staged) fn of<C: CellStore>(
         batch: &Batch,
         layout: &Layout,
-        base: &B,
+        base: &CommitBasis<C>,
         long_values: LongValues,
     ) -> Result<Self> {
         let mut builder = Builder {
@@ -195,7 +183,7 @@ impl Records {
     }
 }
 
-impl<'a, B: PlanInput> Builder<'a, B> {
+impl<'a, C: CellStore> Builder<'a, C> {
     fn apply(&mut self, operation: OperationRef<'a>) -> Result<()> {
         match operation {
             OperationRef::Put(key, value) => self.put(key, Cow::Borrowed(value)),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use espalier_keyspace::{KeyRange, Result};
 
 use super::super::error::corrupt;
-use super::{Edits, Page, PageSource, Tree};
+use super::{Edits, PageSource, Tree};
+use crate::page::Page;
 
 /// A page of less than one such part of the usual size is merged with the one that follows.
 const MERGE_PART: usize = 4;

@@ -14,5 +14,4 @@ mod walk;
 pub(in crate::mongo) use editor::PageSink;
 pub(in crate::mongo) use edits::Edits;
 pub(in crate::mongo) use overlay::Overlay;
-pub(in crate::mongo) use page::Page;
 pub(in crate::mongo) use root::{PageSource, Tree};

@@ -1,57 +1,19 @@
 //! A node of the tree: entries in key order. The entries of a leaf are rows; those of an inner page are the
 //! start and the name of each child page.
 
+use espalier_keyspace::Direction;
 use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
+
+use crate::page::Page;
 
 /// Approximate bytes of an entry in addition to its key and value.
 const ENTRY_BYTES: usize = 4;
 
 // Pages never change, so they are cached for ever: docs/decisions/0036.
-/// Entries in key order.
-#[derive(Debug, Default)]
-pub(in crate::mongo) struct Page {
-    bytes: Vec<u8>,
-    /// The end of each key and of its value; an entry begins at the end of the one before it.
-    ends: Vec<(usize, usize)>,
-}
-
 impl Page {
-    /// An empty page with capacity for so many bytes.
-    pub(super) fn with_room(bytes: usize) -> Self {
-        Self {
-            bytes: Vec::with_capacity(bytes),
-            ends: Vec::new(),
-        }
-    }
-
-    pub(super) fn push(&mut self, key: &[u8], value: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        self.ends.push((key_end, self.bytes.len()));
-    }
-
-    pub(in crate::mongo) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
     /// Approximate bytes in memory.
     pub(in crate::mongo) fn size(&self) -> usize {
-        self.bytes.len() + ENTRY_BYTES * self.ends.len()
-    }
-
-    pub(in crate::mongo) fn key(&self, at: usize) -> &[u8] {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before].1);
-        &self.bytes[start..self.ends[at].0]
-    }
-
-    pub(in crate::mongo) fn value(&self, at: usize) -> &[u8] {
-        let (start, end) = self.ends[at];
-        &self.bytes[start..end]
+        self.bytes() + ENTRY_BYTES * self.len()
     }
 
     /// The name of the child page of an entry; `None` if it is not valid.
@@ -59,22 +21,9 @@ impl Page {
         std::str::from_utf8(self.value(at)).ok()
     }
 
-    /// The number of keys that are less than this one.
-    pub(in crate::mongo) fn position(&self, key: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.key(middle) < key {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
-    }
-
     /// The entry of a key.
     pub(in crate::mongo) fn find(&self, key: &[u8]) -> Option<usize> {
-        let at = self.position(key);
+        let at = self.position(key, Direction::Forward);
         (at < self.len() && self.key(at) == key).then_some(at)
     }
 
@@ -82,7 +31,7 @@ impl Page {
     pub(super) fn child_of(&self, key: &[u8]) -> usize {
         match self.find(key) {
             Some(at) => at,
-            None => self.position(key).saturating_sub(1),
+            None => self.position(key, Direction::Forward).saturating_sub(1),
         }
     }
 
@@ -148,12 +97,15 @@ mod tests {
         page.push(b"\xff\xff\xff", b"");
         let bytes = page.encode();
         let found = Page::decode(&bytes).expect("a page");
-        assert_eq!((&found.bytes, &found.ends), (&page.bytes, &page.ends));
+        assert!(found.entries().eq(page.entries()));
         for cut in 0..bytes.len() {
             assert!(Page::decode(&bytes[..cut]).is_none(), "{cut}");
         }
         assert_eq!(page.find(b"abc"), Some(3));
-        assert_eq!((page.find(b"aa"), page.position(b"aa")), (None, 2));
+        assert_eq!(
+            (page.find(b"aa"), page.position(b"aa", Direction::Forward)),
+            (None, 2)
+        );
         assert_eq!((page.child_of(b"aa"), page.child_of(b"ab")), (1, 2));
     }
 

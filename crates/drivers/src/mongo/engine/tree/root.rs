@@ -5,7 +5,7 @@ use std::sync::Arc;
 use espalier_keyspace::Result;
 
 use super::super::error::corrupt;
-use super::Page;
+use crate::page::Page;
 
 /// A tree of pages; empty if it has no root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

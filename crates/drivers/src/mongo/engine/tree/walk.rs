@@ -6,7 +6,8 @@ use espalier_keyspace::{Direction, ErrorKind, Finding, KeyRange, Result};
 
 use super::super::error::corrupt;
 use super::editor::child_span;
-use super::{Page, PageSource, Tree};
+use super::{PageSource, Tree};
+use crate::page::Page;
 
 /// Maximum number of leaves that a scan prefetches at once.
 const AHEAD_MAX: usize = 32;
@@ -37,7 +38,9 @@ impl Tree {
                 (Direction::Forward, _) => page.child_of(&range.start),
                 (Direction::Backward, None) => page.len() - 1,
                 // The last entry that starts before the end.
-                (Direction::Backward, Some(end)) => page.position(end).saturating_sub(1),
+                (Direction::Backward, Some(end)) => {
+                    page.position(end, Direction::Forward).saturating_sub(1)
+                }
             };
             if height == 0 && ahead > 0 {
                 pages.prefetch(&children_ahead(&page, at, direction, ahead))?;
