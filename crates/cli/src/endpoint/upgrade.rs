@@ -78,11 +78,7 @@ pub fn apply_modules(
         };
     };
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
-    let existing = match store.schema_set(dataspace, anchor) {
-        Ok(existing) => Some(existing.source),
-        Err(Error::Unknown { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let existing = stored_modules(store, settings)?;
     if settings.dry_run {
         return Err(dry_run(store, settings, &source, existing.as_ref()));
     }
@@ -106,6 +102,33 @@ pub fn apply_modules(
     }
     ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
     Ok(None)
+}
+
+/// The modules of the schema set of the settings; `None` if it does not exist.
+fn stored_modules(store: &Store, settings: &Settings) -> Result<Option<SchemaSource>> {
+    match store.schema_set(settings.dataspace(), settings.anchor()) {
+        Ok(existing) => Ok(Some(existing.source)),
+        Err(Error::Unknown { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Fails if the store has other modules than `source`: a command that reads does not replace them.
+pub(super) fn refuse_other_modules(
+    store: &Store,
+    settings: &Settings,
+    source: &SchemaSource,
+) -> Result<()> {
+    let stored = stored_modules(store, settings)?;
+    let Some(difference) = stored.and_then(|stored| modules::difference(&stored, source)) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the modules of the store differ from those of --yang: {difference}; a command that reads does not replace them"
+    );
+    Err(Failure::usage(message).hint(
+        "leave --yang out (also as ESPALIER_YANG, or yang in espalier.toml), or replace the modules first: `espalier upgrade --yang NEW`",
+    ))
 }
 
 /// Loads a document in the commit that upgrades the store to the modules of the settings, so that the data need to be

@@ -71,8 +71,6 @@ fn check_drop_on_request(store: &str) {
     for arguments in [
         &["upgrade", "--yang", "new"][..],
         &["upgrade", "--yang", "new", "--dry-run"],
-        &["export", "--yang", "new"],
-        &["get", "/", "--yang", "new"],
         &["set", "/m:n", "4", "--yang", "new"],
     ] {
         let output = run(&sandbox, arguments).failed(1);
@@ -107,6 +105,62 @@ fn check_drop_on_request(store: &str) {
     // The second run has nothing to do.
     let again = run(&sandbox, &dropping).ok();
     assert!(again.contains("all data fit"), "{again}");
+}
+
+/// A load that replaces the data by the same data made an empty version.
+#[test]
+fn a_replace_by_the_same_data_makes_no_version_on_any_engine_with_files() {
+    for store in STORES {
+        let sandbox = sandbox_on(store);
+        let replace = ["load", "a.json", "--replace", "--json"];
+        let done = run_on(&sandbox, store, &replace).json();
+        assert_eq!(
+            (&done["version"], &done["changed"]),
+            (&json!(1), &json!(false)),
+            "{store}"
+        );
+        let history = run_on(&sandbox, store, &["history"]).ok();
+        assert_eq!(history.lines().count(), 1, "{history}");
+        run_on(&sandbox, store, &["check"]).ok();
+    }
+}
+
+/// Commands that read replaced the modules of the store if `--yang`, its variable or the file named others.
+#[test]
+fn commands_that_read_never_replace_modules() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old/m.yang", module("leaf n { type uint8; }"));
+    sandbox.write("new/m.yang", module("leaf n { type uint16; }"));
+    sandbox.write("a.json", r#"{"m:n":5}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "old"]).ok();
+    let reads: [&[&str]; 7] = [
+        &["get", "/"],
+        &["export"],
+        &["diff", "0", "1"],
+        &["history"],
+        &["schema"],
+        &["validate", "--datastore", "running"],
+        &["locks"],
+    ];
+    for read in reads {
+        let others = [read, &["--yang", "new"]].concat();
+        let output = run(&sandbox, &others).failed(2);
+        for part in ["module m is another", "espalier upgrade --yang"] {
+            assert!(output.contains(part), "{part}: {output}");
+        }
+        run(&sandbox, &[read, &["--yang", "old"]].concat()).ok();
+    }
+    let all = ["get", "/", STORE[0], STORE[1]];
+    let variable = [("ESPALIER_YANG", "new")];
+    sandbox.run_with(&all, b"", &variable).failed(2);
+    sandbox.write("espalier.toml", "yang = [\"new\"]");
+    sandbox.run(&all).failed(2);
+    fs::remove_file(sandbox.path("espalier.toml")).unwrap();
+    let schema = run(&sandbox, &["schema"]).ok();
+    assert!(schema.contains("uint8"), "{schema}");
+    // A store without modules reads with those that are given.
+    let empty = ["get", "/", "--store", "memory:", "--yang", "new"];
+    sandbox.run(&empty).ok();
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Direction, ErrorKind, KeyRange, OperationRef, Snapshot, Writer};
+use espalier_keyspace::{
+    Batch, Direction, ErrorKind, KeyRange, OperationRef, Precondition, Snapshot, Writer,
+};
 use espalier_yang::Sink;
 use espalier_yang::validate::WorkerShare;
 
@@ -88,29 +90,11 @@ impl Tree {
         let mut lock_batch = Batch::new();
         self.authorise_load(&*base, options.session, &mut lock_batch)?;
         let conditions = [lock_batch.preconditions(), &conditions].concat();
-        let mut done = LoadOutcome::default();
-        let mut failure = None;
-        let outcome = self.store().driver().write(&conditions, &mut |writer| {
+        let mut write = |writer: &mut dyn Writer| {
             write_all(&lock_batch, writer)?;
-            match self.write_load(options, &*base, writer, stamp, document) {
-                Ok(written) => done = written,
-                Err(error) => {
-                    failure = Some(error);
-                    return Err(espalier_keyspace::Error::new(
-                        ErrorKind::Aborted,
-                        "the load failed",
-                    ));
-                }
-            }
-            Ok(())
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if let Err(error) = outcome {
-            self.check_anchor(&error)?;
-            return Err(error.into());
-        }
+            self.write_load(options, &*base, writer, stamp, document)
+        };
+        let done = self.write_unless_identical(&conditions, &mut write)?;
         if done.is_changed {
             self.notify_load(stamp, options);
         }
@@ -124,6 +108,30 @@ impl Tree {
             fragments: done.fragments,
             values: done.values,
         })
+    }
+
+    /// Streams a load into the engine. The write is abandoned if it fails, or if the data after it is the data before
+    /// it: then there is no new version.
+    fn write_unless_identical(
+        &self,
+        conditions: &[Precondition],
+        write: &mut dyn FnMut(&mut dyn Writer) -> Result<LoadOutcome>,
+    ) -> Result<LoadOutcome> {
+        let mut done = Ok(LoadOutcome::default());
+        let outcome = self.store().driver().write(conditions, &mut |writer| {
+            done = write(writer);
+            match &done {
+                Ok(done) if !done.is_identical => Ok(()),
+                Ok(_) => Err(aborted("the document is the data that is stored")),
+                Err(_) => Err(aborted("the load failed")),
+            }
+        });
+        let done = done?;
+        if let (Err(error), false) = (outcome, done.is_identical) {
+            self.check_anchor(&error)?;
+            return Err(error.into());
+        }
+        Ok(done)
     }
 
     /// Loads a document into existing data: as a proposal in memory, like edits.
@@ -223,9 +231,13 @@ impl Tree {
             self.delete_all(base, writer, &mut log)?;
         }
         log.record_loaded();
-        let mut loader = Loader::new(self, base, writer, Some(log), options);
+        let mut loader = Loader::new(self, base, &mut *writer, Some(log), options);
         let parsed = document(&mut loader);
-        loader.finish(parsed)
+        let mut done = loader.finish(parsed)?;
+        if !is_empty && self.is_identical(base, &*writer.snapshot()?)? {
+            (done.is_identical, done.is_changed) = (true, false);
+        }
+        Ok(done)
     }
 
     fn is_empty(&self, base: &dyn Snapshot) -> Result<bool> {
@@ -249,6 +261,11 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// The error that makes an engine abandon a streamed write.
+fn aborted(reason: &'static str) -> espalier_keyspace::Error {
+    espalier_keyspace::Error::new(ErrorKind::Aborted, reason)
 }
 
 /// Applies a small batch to a writer.
