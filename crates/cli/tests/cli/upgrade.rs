@@ -467,6 +467,80 @@ fn lock_of_another_session_rejects_an_upgrade_without_conversions() {
     run(&sandbox, &["set", "/m:b", "x"]).ok();
 }
 
+/// If all data were valid as stored, the history had no row, and `--comment` and `--author` were dropped.
+#[test]
+fn a_change_of_modules_without_conversions_is_in_the_history() {
+    for store in STORES {
+        let sandbox = Sandbox::new();
+        sandbox.write("old.yang", module("leaf a { type string; }"));
+        let new = "leaf a { type string; } leaf b { type string; default b; }";
+        sandbox.write("new.yang", module(new));
+        sandbox.write("a.json", r#"{"m:a":"1"}"#);
+        let run = |arguments: &[&str]| run_on(&sandbox, store, arguments);
+        run(&["load", "a.json", "--yang", "old.yang"]).ok();
+        let upgrade = ["upgrade", "--yang", "new.yang", "--comment", "release 2"];
+        let done = run(&[&upgrade[..], &["--author", "maria"]].concat()).ok();
+        assert!(
+            done.contains("all data fit") && done.contains("version 2"),
+            "{done}"
+        );
+        let rows = run(&["history", "--json"]).ok();
+        let row: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
+        assert_eq!(row["version"], 2, "{rows}");
+        assert_eq!(
+            (&row["comment"], &row["author"]),
+            (&json!("release 2"), &json!("maria"))
+        );
+        assert_eq!(run(&["diff", "1", "2"]).ok(), "");
+        // The same modules again are no change.
+        run(&upgrade).ok();
+        assert_eq!(run(&["history"]).ok().lines().count(), 2);
+        run(&["check"]).ok();
+    }
+}
+
+/// Entity tags and modification times stayed when other modules changed a default.
+#[test]
+fn entity_tags_change_with_the_modules() {
+    let sandbox = Sandbox::new();
+    let default = |value: &str| {
+        module(&format!(
+            "container c {{ leaf d {{ type string; default {value}; }} leaf n {{ type int8; }} }}"
+        ))
+    };
+    sandbox.write("one.yang", default("one"));
+    sandbox.write("two.yang", default("two"));
+    sandbox.write("a.json", r#"{"m:c":{"n":1}}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "one.yang"]).ok();
+    let server = sandbox.serve(&STORE);
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
+    let url = format!("{}/restconf/data/m:c", server.url);
+    let get = |tag: Option<&str>| {
+        let request = agent.get(format!("{url}/d"));
+        let request = match tag {
+            Some(tag) => request.header("if-none-match", tag),
+            None => request,
+        };
+        request.call().expect("a response")
+    };
+    let before = get(None);
+    let tag = before.headers()["etag"].to_str().unwrap().to_owned();
+    assert_eq!(get(Some(&tag)).status(), 304);
+    sandbox
+        .run(&["upgrade", "--yang", "two.yang", "--server", &server.url])
+        .ok();
+    let after = get(Some(&tag));
+    assert_eq!(after.status(), 200);
+    assert_ne!(after.headers()["etag"].to_str().unwrap(), tag);
+    let patch = agent.patch(&url).header("if-match", &tag);
+    let patch = patch.header("content-type", "application/yang-data+json");
+    let refused = patch.send(r#"{"m:c":{"n":2}}"#).expect("a response");
+    assert_eq!(refused.status(), 412);
+}
+
 #[test]
 fn rejected_address_changes_no_modules() {
     let sandbox = sandbox();
