@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use espalier_keyspace::{
-    Batch, CacheStatus, Capability, Committed, Cursor, Direction, Driver, Finding, ImportDocument,
-    KeyRange, Lens, Operation, OperationRef, Precondition, Prefetch, Result, Snapshot, Usage,
-    Version, Watch, WriteBody,
+    Batch, Committed, Cursor, Direction, Driver, DriverExtension, KeyRange, Operation,
+    OperationRef, Prefetch, Purpose, Result, Snapshot, Version, forward_driver,
 };
 
 use espalier_terminal::Result as Outcome;
@@ -108,72 +107,34 @@ fn owned(operation: OperationRef<'_>) -> Operation {
 }
 
 impl Driver for Recorder {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn capability(&self) -> Capability {
-        self.inner.capability()
-    }
+    forward_driver!(name, capability, write, watch, usage, check, flush => self.inner);
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
         Ok(self.recording_snapshot(self.inner.snapshot()?))
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(self.recording_snapshot(self.inner.snapshot_with_prefetch(expect)?))
-    }
-
-    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(self.recording_snapshot(self.inner.snapshot_for_update(expect)?))
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         if self.is_recording.load(Ordering::Relaxed) {
             let operations = batch.operations().map(owned).collect();
             lock(&self.trace).commits.push(operations);
         }
-        self.inner.commit_with_step(batch)
+        self.inner.commit(batch)
     }
 
-    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
-        self.inner.write(preconditions, fill)
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
     }
+}
 
-    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.inner.watch(range, after)
-    }
+impl DriverExtension for Recorder {
+    forward_driver!(is_current, catch_up, cache_status, flush_all, set_lens => self.inner);
 
-    fn usage(&self) -> Result<Usage> {
-        self.inner.usage()
-    }
-
-    fn check(&self) -> Result<Vec<Finding>> {
-        self.inner.check()
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn is_current(&self, seen: Version) -> Result<bool> {
-        self.inner.is_current(seen)
-    }
-
-    fn catch_up(&self) -> Result<()> {
-        self.inner.catch_up()
-    }
-
-    fn cache_status(&self) -> CacheStatus {
-        self.inner.cache_status()
-    }
-
-    fn flush_all(&self) -> Result<()> {
-        self.inner.flush_all()
-    }
-
-    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
-        self.inner.set_lens(lens, take)
+    fn snapshot_for(
+        &self,
+        purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(self.recording_snapshot(self.inner.snapshot_for(purpose, expect)?))
     }
 }
 

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use espalier_keyspace::{
-    Batch, ConflictRetry, Driver, ErrorKind as KeyspaceErrorKind, OperationRef, Prefetch, Snapshot,
-    Version, Writer,
+    ConflictRetry, Driver, ErrorKind, OPTIMISTIC_CONFLICTS_MAX, Prefetch, Snapshot, Version,
+    retry_conflicts,
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
 use crate::group::{Group, Outcome};
 use crate::layout::{Layout, Storage};
-use crate::limits::CONFLICTS_MAX;
 use crate::ram::RamRows;
 use crate::rows::{Changes, CommitParts, Rows};
 use crate::transaction::{CacheUpdates, Committed, Transaction};
@@ -54,8 +53,6 @@ enum CommitMode {
 /// The outcome of one attempt.
 enum Attempt<R> {
     Done(Result<R>),
-    /// Another process was faster.
-    Conflict,
     /// The group failed, possibly because of another member.
     RetryAlone,
 }
@@ -130,8 +127,8 @@ impl Core {
     }
 
     /// Like [`Self::run`], with a given time limit.
-    pub(crate) fn run_for<R>(&self, contention: ConflictRetry, body: Body<'_, R>) -> Result<R> {
-        self.attempts(CommitMode::Shared, None, contention, body)
+    pub(crate) fn run_for<R>(&self, retry: ConflictRetry, body: Body<'_, R>) -> Result<R> {
+        self.attempts(CommitMode::Shared, None, retry, body)
     }
 
     /// Like [`Self::run`], with rows that are prefetched.
@@ -159,20 +156,21 @@ impl Core {
         &self,
         mut mode: CommitMode,
         expect: Option<Prefetch<'_>>,
-        mut contention: ConflictRetry,
+        retry: ConflictRetry,
         body: Body<'_, R>,
     ) -> Result<R> {
-        loop {
-            let attempt = match contention.tries() {
-                CONFLICTS_MAX => self.attempt_in_write(body),
-                _ => self.attempt(mode, expect, body),
-            };
-            match attempt {
-                Attempt::Done(result) => return result,
-                Attempt::RetryAlone if mode == CommitMode::Shared => mode = CommitMode::Alone,
-                Attempt::Conflict | Attempt::RetryAlone => contention.wait_after_conflict()?,
+        retry_conflicts(retry, |conflicts| {
+            if conflicts == OPTIMISTIC_CONFLICTS_MAX {
+                return self.write(body);
             }
-        }
+            loop {
+                match self.attempt(mode, expect, body) {
+                    Attempt::Done(result) => return result,
+                    Attempt::RetryAlone if mode == CommitMode::Shared => mode = CommitMode::Alone,
+                    Attempt::RetryAlone => return Err(conflict()),
+                }
+            }
+        })
     }
 
     fn attempt<R>(
@@ -199,11 +197,12 @@ impl Core {
         };
         let (result, after) = group.join(self, body);
         if group.is_empty() {
-            return match result {
-                Err(error) if error.is_overtaken() => Attempt::Conflict,
-                Err(error) => self.rejected(error, group.read_version()),
-                result => Attempt::Done(result),
-            };
+            return Attempt::Done(match result {
+                Err(error) if error.keyspace().is_none() => {
+                    Err(self.rejected(error, group.read_version()))
+                }
+                result => result,
+            });
         }
         let outcome = group.outcome();
         let others_are_waiting = self.waiting.load(Ordering::Acquire) > 0;
@@ -216,94 +215,56 @@ impl Core {
         match outcome.wait() {
             Outcome::Committed => {
                 after.into_iter().for_each(|after| after());
-                match result {
-                    Err(error) if error.is_overtaken() => Attempt::Conflict,
-                    result => Attempt::Done(result),
-                }
+                Attempt::Done(result)
             }
-            Outcome::Conflict => Attempt::Conflict,
+            Outcome::Conflict => Attempt::Done(Err(conflict())),
             Outcome::RetryAlone => Attempt::RetryAlone,
             Outcome::Failed(error) => Attempt::Done(Err(Error::shared(error))),
         }
     }
 
-    /// Handles a rejected transaction: if its view of the engine was out of date, it is retried.
-    fn rejected<R>(&self, error: Error, read_version: Option<Version>) -> Attempt<R> {
-        let is_current = read_version.map_or(Ok(true), |read_version| {
-            self.driver.is_current(read_version)
-        });
-        match is_current {
-            Ok(true) => Attempt::Done(Err(error)),
-            Ok(false) => Attempt::Conflict,
-            Err(failure) => Attempt::Done(Err(failure.into())),
+    /// The error of a rejected transaction: a conflict if its view of the engine was out of date.
+    fn rejected(&self, error: Error, read_version: Option<Version>) -> Error {
+        match read_version.map_or(Ok(true), |version| self.driver.is_current(version)) {
+            Ok(true) => error,
+            Ok(false) => conflict(),
+            Err(failure) => failure.into(),
         }
     }
 
     /// Commits inside an engine write, which no other writer can overtake if the engine serializes writes.
-    fn attempt_in_write<R>(&self, body: Body<'_, R>) -> Attempt<R> {
-        match self.write(body) {
-            Err(error) if error.is_overtaken() => Attempt::Conflict,
-            result => Attempt::Done(result),
-        }
-    }
-
     fn write<R>(&self, body: Body<'_, R>) -> Result<R> {
         let turn = self.turn()?;
         if let Some(others) = turn.take_group() {
             others.commit(self);
         }
-        let mut finished = None;
         let cache_update_lock = self.cache_update_lock.lock();
-        let written = self.driver.write(&[], &mut |writer| {
-            let ram = self.ram.snapshot();
-            let prepared = {
-                let snapshot = writer.snapshot()?;
-                let rows = Rows::new(&self.layout, &*snapshot, &ram, Changes::default());
-                let mut transaction = Transaction::new(self, rows, CacheUpdates::default());
-                let result = transaction.run(body);
-                result.map(|result| (result, transaction.end()))
-            };
-            match prepared {
-                Ok((result, output)) => {
-                    let CommitParts { engine, ram } = output.changes.into_parts(&self.layout);
-                    finished = Some(Ok((result, output.cache_updates, output.after, ram)));
-                    apply(writer, &engine)
-                }
-                Err(error) => {
-                    finished = Some(Err(error));
-                    let message = "the transaction was rejected";
-                    Err(espalier_keyspace::Error::new(
-                        KeyspaceErrorKind::Aborted,
-                        message,
-                    ))
-                }
-            }
-        });
-        let (engine, (result, cache_updates, after, operations)) = match (written, finished) {
-            (_, Some(Err(error))) => return Err(error),
-            (Err(error), _) => return Err(error.into()),
-            (Ok(_), None) => {
-                return Err(Error::corrupt(
-                    "the engine reported a commit without running the write",
-                ));
-            }
-            (Ok(version), Some(Ok(prepared))) => (Some(version), prepared),
-        };
+        let (version, (result, output, operations)) =
+            espalier_keyspace::write(&*self.driver, &[], &mut |writer| {
+                let ram = self.ram.snapshot();
+                let (result, mut output) = {
+                    let snapshot = writer.snapshot()?;
+                    let rows = Rows::new(&self.layout, &*snapshot, &ram, Changes::default());
+                    let mut transaction = Transaction::new(self, rows, CacheUpdates::default());
+                    let result = transaction.run(body);
+                    (result?, transaction.end())
+                };
+                let changes = std::mem::take(&mut output.changes);
+                let CommitParts { engine, ram } = changes.into_parts(&self.layout);
+                engine.apply_to(writer)?;
+                Ok::<_, Error>((result, output, ram))
+            })?;
+        let engine = Some(version);
         let ram = self.ram.apply(operations)?;
-        cache_updates.apply(Committed { engine, ram });
+        output.cache_updates.apply(Committed { engine, ram });
         drop((cache_update_lock, turn));
-        after.into_iter().for_each(|after| after());
+        output.after.into_iter().for_each(|after| after());
         Ok(result)
     }
 }
 
-fn apply(writer: &mut dyn Writer, batch: &Batch) -> espalier_keyspace::Result<()> {
-    batch
-        .operations()
-        .try_for_each(|operation| match operation {
-            OperationRef::Put(key, value) => writer.put(key, value),
-            OperationRef::Delete(key) => writer.delete(key),
-            OperationRef::DeleteRange(range) => writer.delete_range(range),
-            OperationRef::Add(key, delta) => writer.add(key, delta),
-        })
+/// Another process was faster.
+fn conflict() -> Error {
+    let message = "another process changed what the transaction has read";
+    espalier_keyspace::Error::new(ErrorKind::Conflict, message).into()
 }

@@ -160,12 +160,11 @@ impl Error {
         self.keyspace()
             .is_some_and(espalier_keyspace::Error::is_retryable)
     }
+}
 
-    /// Whether another writer was faster, so that the same work may be retried.
-    pub(crate) fn is_overtaken(&self) -> bool {
-        use espalier_keyspace::ErrorKind::{Conflict, SnapshotTooOld};
-        let kind = self.keyspace().map(espalier_keyspace::Error::kind);
-        matches!(kind, Some(Conflict | SnapshotTooOld))
+impl espalier_keyspace::KeyspaceCause for Error {
+    fn keyspace(&self) -> Option<&espalier_keyspace::Error> {
+        self.source.as_deref()
     }
 }
 

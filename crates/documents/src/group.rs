@@ -164,7 +164,7 @@ impl Group {
                 Outcome::Committed
             }
             Err(error) => match error.kind() {
-                ErrorKind::Conflict | ErrorKind::SnapshotTooOld => Outcome::Conflict,
+                _ if error.is_conflict() => Outcome::Conflict,
                 ErrorKind::OutcomeUnknown => Outcome::Failed(Arc::new(error)),
                 _ if self.members > 1 => Outcome::RetryAlone,
                 _ => Outcome::Failed(Arc::new(error)),
@@ -195,7 +195,7 @@ fn write(
         }
         None
     } else {
-        Some(core.driver.commit(parts.engine)?)
+        Some(core.driver.commit(parts.engine)?.version)
     };
     let ram = core.ram.apply(parts.ram)?;
     Ok(Committed { engine, ram })

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use espalier_keyspace::ConflictRetry;
+use espalier_keyspace::{ConflictRetry, KeyspaceCause};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
@@ -149,12 +149,12 @@ impl<T: Document> Collection<T> {
 
     /// Stores lines in one commit, or in several if it conflicts for too long.
     fn store_all(&self, lines: &[(u64, Line<Arc<T>>)], imported: &mut ImportReport) -> Result<()> {
-        let contention = match lines.len() {
+        let retry = match lines.len() {
             0 | 1 => ConflictRetry::new(),
             _ => ConflictRetry::with_timeout(IMPORT_PATIENCE),
         };
-        match self.store(lines, contention) {
-            Err(error) if error.is_overtaken() && lines.len() > 1 => {
+        match self.store(lines, retry) {
+            Err(error) if error.is_conflict() && lines.len() > 1 => {
                 let (first, second) = lines.split_at(lines.len() / 2);
                 self.store_all(first, imported)?;
                 self.store_all(second, imported)
@@ -167,9 +167,9 @@ impl<T: Document> Collection<T> {
         }
     }
 
-    fn store(&self, lines: &[(u64, Line<Arc<T>>)], contention: ConflictRetry) -> Result<()> {
+    fn store(&self, lines: &[(u64, Line<Arc<T>>)], retry: ConflictRetry) -> Result<()> {
         let mut stored = HashMap::new();
-        let done = self.core().run_for(contention, &mut |transaction| {
+        let done = self.core().run_for(retry, &mut |transaction| {
             stored.clear();
             for (number, line) in lines {
                 let document = Arc::clone(&line.document);
@@ -178,7 +178,7 @@ impl<T: Document> Collection<T> {
                     None => transaction.insert(self, document),
                 };
                 let key = key.map_err(|error| {
-                    if error.is_overtaken() {
+                    if error.is_conflict() {
                         error
                     } else {
                         error.at(format_args!("line {number}"))

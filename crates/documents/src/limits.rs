@@ -33,11 +33,6 @@ pub const TRANSACTION_DOCUMENTS_MAX: usize = 1_000_000;
 /// Rows that a group of transactions has read or changed; beyond that no further transaction joins it.
 pub const GROUP_ROWS_MAX: usize = 8192;
 
-/// How often a transaction is retried optimistically before it runs inside an engine write, where other
-/// writers wait if the engine serializes writes. On other engines it is retried as before, for at most
-/// [`espalier_keyspace::CONFLICT_TIMEOUT`] in total.
-pub const CONFLICTS_MAX: u32 = 8;
-
 /// How long a commit of a thousand import lines is retried on conflicts; after that it is divided into
 /// halves.
 pub const IMPORT_PATIENCE: Duration = Duration::from_secs(1);

@@ -14,12 +14,6 @@ pub enum EffectiveDurability {
 
 impl EffectiveDurability {
     /// The durability that the URL requests, for engines that always provide it.
-    #[cfg(any(
-        feature = "embedded",
-        feature = "file",
-        feature = "sqlite",
-        feature = "mongo"
-    ))]
     pub(crate) fn of_url(url: &crate::url::Url<'_>) -> espalier_keyspace::Result<Self> {
         use crate::durability::Durability;
 

@@ -2,10 +2,10 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
-use espalier_keyspace::{Error, ErrorKind};
+use espalier_keyspace::{Error, ErrorKind, Result};
 use rustix::fs::StatVfsMountFlags;
 
 // Modes are set here, because the umask is the program's: docs/decisions/0057.
@@ -51,6 +51,63 @@ pub(crate) fn io_error(act: impl Into<String>, error: io::Error) -> Error {
         _ => ErrorKind::Engine,
     };
     Error::new(kind, act.into()).with_source(error)
+}
+
+/// Makes the error of a file operation: `path` cannot be `done`, such as read or written.
+pub(crate) fn path_error<'p>(
+    path: &'p Path,
+    done: &'static str,
+) -> impl Fn(io::Error) -> Error + Copy + use<'p> {
+    move |error| io_error(format!("{} cannot be {done}", path.display()), error)
+}
+
+/// Creates the directory of a store if it does not exist, and resolves links.
+pub(crate) fn open_directory(dir: &Path) -> Result<PathBuf> {
+    let failed = |act: &str| {
+        let act = format!("the directory {} cannot be {act}", dir.display());
+        move |error| io_error(act, error)
+    };
+    if fs::metadata(dir).is_ok_and(|place| !place.is_dir()) {
+        let message = format!("{} is not a directory; the engine needs one", dir.display());
+        return Err(Error::new(ErrorKind::Engine, message));
+    }
+    create_directories(dir).map_err(failed("made"))?;
+    dir.canonicalize().map_err(failed("opened"))
+}
+
+/// The numbers of the files of a directory whose names are a prefix and a number, in order.
+pub(crate) fn numbered_files(dir: &Path, prefix: &str) -> io::Result<Vec<u64>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        found.extend(number.and_then(|number| number.parse::<u64>().ok()));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Makes the names in a directory durable.
+pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// Bytes that a probe writes.
+const PROBE_BYTES: usize = 64 * 4096;
+
+/// Tries to write to a probe file at the offset where another file ends: engines report a full disk, an
+/// exceeded quota or an exceeded file size as a plain I/O error, and this tells them apart.
+pub(crate) fn probe_space(probe: &Path, end: u64) -> io::Result<()> {
+    let mut options = private();
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(probe)?;
+    let probed = file.write_all_at(&vec![0; PROBE_BYTES], end);
+    drop(file);
+    fs::remove_file(probe)?;
+    probed
 }
 
 /// The error of opening a store; adds a remedy if its directory is not writable.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 
-use crate::files::io_error;
+use crate::files::path_error;
 
 /// Created by file systems in their root directory.
 const LOST_AND_FOUND: &str = "lost+found";
@@ -38,8 +38,7 @@ pub(crate) fn reject_foreign_files(dir: &Path, engine: &str, own: &[&str]) -> Re
         let is_own = own.iter().any(|own| name.starts_with(own));
         is_visible(name) && !is_own
     };
-    let mut names =
-        names(dir).map_err(|error| io_error(format!("{} cannot be read", dir.display()), error))?;
+    let mut names = names(dir).map_err(path_error(dir, "read"))?;
     names.retain(is_foreign);
     names.sort();
     match names.is_empty() {

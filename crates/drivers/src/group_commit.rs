@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use espalier_keyspace::{
-    Batch, Committed, Error, KeyRange, OperationRef, Precondition, Result, Version,
+    Batch, Committed, Error, KeyRange, OperationRef, Precondition, Result, Version, counter,
 };
 
 use crate::commit_queue::{CommitQueue, fail_all};
@@ -64,7 +64,12 @@ pub(crate) trait WriteTransaction {
         &mut self,
         key: &[u8],
         delta: i64,
-    ) -> std::result::Result<(), Abort<Self::Failure>>;
+    ) -> std::result::Result<(), Abort<Self::Failure>> {
+        let stored = self.value_of(key)?;
+        let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
+        drop(stored);
+        Ok(self.set(key, &sum)?)
+    }
 }
 
 /// The body of a transaction.

@@ -11,115 +11,45 @@
 //!
 //! Every driver is a Cargo feature of the same name. A URL selects the engine, see [`open`].
 
+// With fewer engines, some of the code that they share is not used.
+#![cfg_attr(not(feature = "all"), allow(dead_code, unused_imports))]
+
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod authority;
-#[cfg(any(feature = "embedded", feature = "file"))]
 mod boot_id;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod buffered;
-#[cfg(any(
-    feature = "embedded",
-    feature = "file",
-    feature = "sqlite",
-    feature = "postgres"
-))]
 mod commit_queue;
-#[cfg(any(
-    feature = "postgres",
-    feature = "redis",
-    feature = "mongo",
-    feature = "etcd"
-))]
-#[cfg_attr(
-    not(any(feature = "redis", feature = "mongo", feature = "etcd")),
-    allow(dead_code)
-)]
 mod credentials;
-#[cfg_attr(
-    not(any(
-        feature = "embedded",
-        feature = "file",
-        feature = "sqlite",
-        feature = "postgres",
-        feature = "redis",
-        feature = "mongo"
-    )),
-    allow(dead_code)
-)]
 mod durability;
 mod effective_durability;
 #[cfg(feature = "embedded")]
 pub mod embedded;
-#[cfg(any(
-    feature = "postgres",
-    feature = "redis",
-    feature = "mongo",
-    feature = "etcd"
-))]
-#[cfg_attr(
-    not(all(feature = "postgres", feature = "mongo", feature = "etcd")),
-    allow(dead_code)
-)]
 mod error_chain;
 #[cfg(feature = "etcd")]
 pub mod etcd;
 #[cfg(feature = "file")]
 pub mod file;
-#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
 mod file_identity;
 #[cfg(feature = "tls")]
 mod file_verifier;
-#[cfg_attr(
-    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
-    allow(dead_code)
-)]
 mod files;
-#[cfg_attr(
-    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
-    allow(dead_code)
-)]
 mod foreign_files;
-#[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
-#[cfg_attr(
-    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
-    allow(dead_code)
-)]
 mod group_commit;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mongo")]
 pub mod mongo;
-#[cfg(any(
-    feature = "sqlite",
-    feature = "postgres",
-    feature = "redis",
-    feature = "mongo"
-))]
 mod paged_cursor;
-#[cfg(any(feature = "memory", feature = "postgres", feature = "redis"))]
 mod partial_cache;
 #[cfg(feature = "memory")]
 mod policy;
-#[cfg(any(feature = "embedded", feature = "sqlite", feature = "mongo"))]
-#[cfg_attr(not(any(feature = "embedded", feature = "sqlite")), allow(dead_code))]
 mod polled_watch;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(any(feature = "postgres", feature = "redis"))]
 mod prefetched;
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod range_set;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mongo"))]
 mod readable_columns;
-#[cfg_attr(
-    not(any(
-        feature = "memory",
-        feature = "embedded",
-        feature = "sqlite",
-        feature = "postgres"
-    )),
-    allow(dead_code, unused_imports)
-)]
 mod recent_commits;
 mod redact;
 #[cfg(feature = "redis")]
@@ -130,11 +60,8 @@ mod resolved_url;
 pub mod sqlite;
 #[cfg(feature = "etcd")]
 mod staged;
-#[cfg_attr(
-    not(all(feature = "embedded", feature = "file", feature = "sqlite")),
-    allow(dead_code)
-)]
 mod store_files;
+mod streamed_write;
 #[cfg(feature = "tls")]
 mod tls_hints;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]

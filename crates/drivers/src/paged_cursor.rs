@@ -69,7 +69,6 @@ impl Page {
     }
 
     /// The entries, in order.
-    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn entries(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         (0..self.len()).map(|at| self.entry(at))
     }

@@ -56,7 +56,6 @@ impl RangeSet {
     }
 
     /// The range of the set that contains the last keys before `end`: its start and end.
-    #[cfg(feature = "mongo")]
     pub(crate) fn around_end(&self, end: Option<&[u8]>) -> Option<(&[u8], Option<&[u8]>)> {
         let before = end.map_or(Bound::Unbounded, Bound::Excluded);
         let mut starts = self.ranges.range::<[u8], _>((Bound::Unbounded, before));
@@ -80,7 +79,6 @@ impl RangeSet {
     }
 
     /// Whether the set contains any key of a range.
-    #[cfg(feature = "mongo")]
     pub(crate) fn overlaps(&self, range: &KeyRange) -> bool {
         if range.is_empty() {
             return false;

@@ -4,14 +4,10 @@
 //! A row with a null `path` was written without a lens, or before the rows that it depends on. The next
 //! commit fills it in.
 
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 use std::borrow::Cow;
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 use std::cell::RefCell;
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 use std::collections::HashMap;
 
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Version};
 use espalier_keyspace::{Lens, ReadableRow, Snapshot};
 
@@ -77,13 +73,11 @@ pub(crate) fn parse(value: &str) -> espalier_keyspace::Result<bool> {
 }
 
 /// A snapshot that caches the values it reads: many rows depend on the same few others.
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 pub(crate) struct CachingSnapshot<'s> {
     state: &'s dyn Snapshot,
     values: RefCell<HashMap<Vec<u8>, Option<Vec<u8>>>>,
 }
 
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 impl<'s> CachingSnapshot<'s> {
     /// Wraps a snapshot; the cache starts with `rows`.
     pub(crate) fn new(state: &'s dyn Snapshot, rows: &[(&[u8], &[u8])]) -> Self {
@@ -96,7 +90,6 @@ impl<'s> CachingSnapshot<'s> {
     }
 }
 
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 impl Snapshot for CachingSnapshot<'_> {
     fn version(&self) -> Version {
         self.state.version()

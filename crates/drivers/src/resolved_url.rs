@@ -12,7 +12,6 @@ pub struct ResolvedUrl {
 
 impl ResolvedUrl {
     /// Resolves the URL of a file or directory.
-    #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
     pub(crate) fn local(url: &crate::url::Url<'_>) -> espalier_keyspace::Result<Self> {
         Ok(Self {
             url: format!("{}:{}", url.scheme, url.place),
@@ -21,7 +20,6 @@ impl ResolvedUrl {
     }
 
     /// Resolves the URL of an in-memory key space, which always exists.
-    #[cfg(feature = "memory")]
     pub(crate) fn memory(url: &crate::url::Url<'_>) -> espalier_keyspace::Result<Self> {
         Ok(Self {
             url: format!("{}:", url.scheme),

@@ -29,7 +29,6 @@ pub(crate) enum CaCertificateUse {
 }
 
 /// The names in most drivers.
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 pub(crate) const OPTION_NAMES: OptionNames = OptionNames {
     authority: "ca=FILE",
     identity: "cert=FILE&key=FILE",

@@ -73,7 +73,6 @@ impl TlsProbe {
     }
 
     /// The time limit of one connection attempt, at most `timeout`.
-    #[cfg(feature = "redis")]
     pub(crate) fn connect_timeout(&self, timeout: Duration) -> Duration {
         match self.requested {
             // A server without TLS waits for more bytes.

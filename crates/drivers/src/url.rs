@@ -26,7 +26,6 @@ impl<'a> Url<'a> {
     }
 
     /// A URL with options only.
-    #[cfg(feature = "memory")]
     pub(crate) fn of_options(scheme: &'a str, options: &'a str) -> Self {
         Self {
             scheme,
@@ -36,7 +35,6 @@ impl<'a> Url<'a> {
     }
 
     /// The same URL with other options.
-    #[cfg(feature = "memory")]
     pub(crate) fn with_options<'b>(&self, options: &'b str) -> Url<'b>
     where
         'a: 'b,
@@ -45,7 +43,6 @@ impl<'a> Url<'a> {
     }
 
     /// The place, which is required: `what` it is (such as a file), and how it is written.
-    #[cfg(any(feature = "embedded", feature = "file", feature = "sqlite"))]
     pub(crate) fn needed_place(&self, what: &str, form: &str) -> Result<&'a str> {
         if self.place.is_empty() {
             let scheme = self.scheme;
@@ -99,14 +96,12 @@ pub(crate) fn unknown_option<T>(scheme: &str, option: &str, supported: &str) -> 
 }
 
 /// Parses a number.
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 pub(crate) fn number<T: std::str::FromStr>(option: &str, value: &str) -> Result<T> {
     let invalid = |_| refusal(format!("{option} is {value:?}; it must be a number"));
     value.parse().map_err(invalid)
 }
 
 /// Parses a duration in milliseconds, at least one.
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 pub(crate) fn milliseconds(option: &str, value: &str) -> Result<std::time::Duration> {
     match number(option, value)? {
         0 => Err(refusal(format!("{option} is 0; it must be at least 1"))),
@@ -115,7 +110,6 @@ pub(crate) fn milliseconds(option: &str, value: &str) -> Result<std::time::Durat
 }
 
 /// Parses a boolean option; without a value it is true.
-#[cfg(any(feature = "mongo", feature = "etcd"))]
 pub(crate) fn switch(option: &str, value: &str) -> Result<bool> {
     match value {
         "" | "true" => Ok(true),
@@ -127,7 +121,6 @@ pub(crate) fn switch(option: &str, value: &str) -> Result<bool> {
 }
 
 /// Parses a number of bytes, such as `4096`, `64K`, `2G`.
-#[cfg(any(feature = "embedded", feature = "memory"))]
 pub(crate) fn bytes(option: &str, value: &str) -> Result<usize> {
     let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let shift = match &value[digits.len()..] {

@@ -37,14 +37,14 @@ fn opened(dir: &Path, options: &str) -> Arc<dyn Driver> {
 fn put(driver: &dyn Driver, number: usize) -> Version {
     let mut batch = Batch::new();
     batch.put(format!("key {number:05}"), vec![number as u8; 40]);
-    driver.commit(batch).expect("a commit")
+    driver.commit(batch).expect("a commit").version
 }
 
 /// A commit that is too large for the journal.
 fn put_large(driver: &dyn Driver) -> Version {
     let mut batch = Batch::new();
     batch.put("large", vec![1; 2 << 20]);
-    driver.commit(batch).expect("a large commit")
+    driver.commit(batch).expect("a large commit").version
 }
 
 fn numbers(driver: &dyn Driver) -> Vec<usize> {

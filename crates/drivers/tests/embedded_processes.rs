@@ -54,7 +54,7 @@ fn another_process_is_watched() {
         part.finish();
         let mut batch = Batch::new();
         batch.put("own", "value");
-        let own = driver.commit(batch).expect("a commit");
+        let own = driver.commit(batch).expect("a commit").version;
         let event = watch.next(Duration::from_secs(20)).expect("a watch");
         let is_own = matches!(event, Some(WatchEvent::Commit { version, .. }) if version == own);
         assert!(is_own, "{event:?}");

@@ -22,7 +22,7 @@ fn a_snapshot_matches_its_version_during_commits() {
     let commit = |number: u64| {
         let mut batch = Batch::new();
         batch.put(b"number", number.to_be_bytes());
-        driver.commit(batch).expect("committed")
+        driver.commit(batch).expect("committed").version
     };
     let first = commit(0).0;
     let is_done = AtomicBool::new(false);

@@ -80,7 +80,7 @@ fn two_drivers_follow_each_other() {
     let mut watch = two.watch(KeyRange::all(), start).expect("a watch");
     let mut batch = Batch::new();
     batch.put("key", "value");
-    let version = one.commit(batch).expect("a commit");
+    let version = one.commit(batch).expect("a commit").version;
     let event = watch.next(Duration::from_secs(20)).expect("a watch");
     assert!(matches!(event, Some(WatchEvent::Commit { version: it, .. }) if it == version));
     let snapshot = two.snapshot().expect("a snapshot");

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 
 use espalier_drivers::under_policy;
 use espalier_keyspace::metered::{Call, Meter, Metered};
-use espalier_keyspace::{Batch, Direction, Driver, Error, ErrorKind, KeyRange, Policy, Version};
+use espalier_keyspace::{
+    Batch, Direction, Driver, Error, ErrorKind, KeyRange, KeyspaceCause, Policy, Snapshot,
+    Transact, Version,
+};
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 
 /// A generous timeout.
@@ -20,7 +23,7 @@ fn memory() -> Arc<dyn Driver> {
 fn put(driver: &dyn Driver, key: &str, value: &str) -> Version {
     let mut batch = Batch::new();
     batch.put(key, value);
-    driver.commit(batch).expect("a put")
+    driver.commit(batch).expect("a put").version
 }
 
 fn try_get(driver: &dyn Driver, key: &str) -> Result<Option<String>, Error> {
@@ -125,6 +128,52 @@ fn a_read_after_a_lost_response_returns_the_outcome() {
     let error = driver.commit(batch).expect_err("a lost response");
     assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(get(&*driver, "key").as_deref(), Some("value"));
+}
+
+/// A transaction that commits nothing, or is rejected, did not decide on outdated values of the cache.
+#[test]
+fn a_transaction_decides_again_if_the_cache_was_outdated() {
+    let inner = memory();
+    let options = "policy=cached&staleness_ms=60000";
+    let driver = under_policy(Arc::clone(&inner), options).expect("a policy");
+    for number in 0..500 {
+        put(&*inner, "key", &number.to_string());
+        let cached = || driver.snapshot_for_update(&|_| {});
+        let seen = |snapshot: &dyn Snapshot| {
+            let value = snapshot.get(b"key").expect("a read").expect("a value");
+            String::from_utf8_lossy(&value).into_owned()
+        };
+        let unchanged = Transact::<Error>::new(&*driver).run(&cached, &mut |snapshot| {
+            Ok((Batch::new(), seen(&*snapshot)))
+        });
+        assert_eq!(unchanged.expect("no commit"), number.to_string());
+        put(&*inner, "key", &format!("{number} again"));
+        let mut last = String::new();
+        let rejected = Transact::<Rejected>::new(&*driver).run(
+            &|| Ok(driver.snapshot_for_update(&|_| {})?),
+            &mut |snapshot| {
+                last = seen(&*snapshot);
+                Err::<(Batch, ()), _>(Rejected(None))
+            },
+        );
+        assert!(rejected.is_err_and(|error| error.0.is_none()));
+        assert_eq!(last, format!("{number} again"));
+    }
+}
+
+/// The rejection of a transaction, or an error of the key space.
+struct Rejected(Option<Error>);
+
+impl From<Error> for Rejected {
+    fn from(error: Error) -> Self {
+        Self(Some(error))
+    }
+}
+
+impl KeyspaceCause for Rejected {
+    fn keyspace(&self) -> Option<&Error> {
+        self.0.as_ref()
+    }
 }
 
 /// The cache waited until the watch reported its own commits, and read everything again after each large one.

@@ -96,8 +96,8 @@ impl Run<'_> {
             }
             3..5 => {
                 let batch = self.batch();
-                if let Ok(version) = self.driver.commit(batch) {
-                    self.floor = self.floor.max(version);
+                if let Ok(committed) = self.driver.commit(batch) {
+                    self.floor = self.floor.max(committed.version);
                 }
                 self.record_state();
             }

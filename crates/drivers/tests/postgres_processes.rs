@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{
-    Batch, Change, Direction, Driver, ErrorKind, KeyRange, Version, Watch, WatchEvent, counter,
+    Batch, Change, Committed, Direction, Driver, ErrorKind, KeyRange, Version, Watch, WatchEvent,
+    counter,
 };
 use espalier_testkit::counting;
 use espalier_testkit::seed;
@@ -23,7 +24,7 @@ fn open(url: &str) -> Arc<dyn Driver> {
 fn put(driver: &dyn Driver, key: &str, value: &str) -> Version {
     let mut batch = Batch::new();
     batch.put(key, value);
-    driver.commit(batch).expect("a put")
+    driver.commit(batch).expect("a put").version
 }
 
 fn put_often(driver: &dyn Driver, times: u32) {
@@ -178,7 +179,8 @@ fn commits_after_wrong_assumptions_are_correct() {
             let batch = random_batch(&*oracle, random);
             let driver = &drivers[random.random_range(0..drivers.len())];
             let (done, expected) = (driver.commit(batch.clone()), oracle.commit(batch));
-            let kind = |result: espalier_keyspace::Result<Version>| result.err().map(|e| e.kind());
+            let kind =
+                |result: espalier_keyspace::Result<Committed>| result.err().map(|e| e.kind());
             assert_eq!(kind(done), kind(expected));
             let [found, expected] = [driver, &oracle].map(|driver| entries(&**driver));
             assert_eq!(found, expected);

@@ -140,10 +140,10 @@ impl Run<'_> {
         let is_met = self.conditions(&mut batch);
         let next = applied(&self.newest, &batch);
         match self.driver.commit(batch) {
-            Ok(version) => {
+            Ok(committed) => {
                 assert!(is_met);
                 self.newest = next;
-                self.states.insert(version, self.newest.clone());
+                self.states.insert(committed.version, self.newest.clone());
             }
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");

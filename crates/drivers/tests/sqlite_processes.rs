@@ -50,7 +50,7 @@ fn another_process_is_watched() {
     // A commit of this process is reported after the gap of the other one.
     let mut batch = Batch::new();
     batch.put("own", "value");
-    let own = driver.commit(batch).expect("a commit");
+    let own = driver.commit(batch).expect("a commit").version;
     loop {
         match watch.next(Duration::from_secs(20)).expect("a watch") {
             Some(WatchEvent::Gap { version }) => assert!(version < own),

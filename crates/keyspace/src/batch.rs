@@ -2,7 +2,7 @@
 
 use crate::{
     BATCH_BYTES_MAX, Error, ErrorKind, KEY_BYTES_MAX, KeyRange, Result, VALUE_BYTES_MAX, Version,
-    is_key,
+    Writer, is_key,
 };
 
 /// A condition under which a batch is applied.
@@ -70,6 +70,11 @@ impl Batch {
     /// An empty batch.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Adds preconditions.
+    pub fn require_all(&mut self, conditions: impl IntoIterator<Item = Precondition>) {
+        self.preconditions.extend(conditions);
     }
 
     /// Requires that `key` has the given value, or is absent for `None`, when the batch is applied.
@@ -164,6 +169,16 @@ impl Batch {
     /// Bytes of keys and values in the operations.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Applies the operations to a write that has already begun. The preconditions are not tested.
+    pub fn apply_to(&self, writer: &mut dyn Writer) -> Result<()> {
+        self.operations().try_for_each(|operation| match operation {
+            OperationRef::Put(key, value) => writer.put(key, value),
+            OperationRef::Delete(key) => writer.delete(key),
+            OperationRef::DeleteRange(range) => writer.delete_range(range),
+            OperationRef::Add(key, delta) => writer.add(key, delta),
+        })
     }
 
     /// Returns whether the batch has neither operations nor preconditions.

@@ -49,7 +49,7 @@ impl Policy {
     }
 }
 
-/// The state of a driver's cache: see [`crate::Driver::residence`].
+/// The state of a driver's cache: see [`crate::DriverExtension::cache_status`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheStatus {
     /// The policy.

@@ -10,6 +10,11 @@ use crate::{Error, ErrorKind};
 /// How long a conflicting change is retried.
 pub const CONFLICT_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How often a transaction is retried optimistically before it runs inside an engine write, where other
+/// writers wait if the engine serializes writes. On other engines it is retried as before, for at most
+/// [`CONFLICT_TIMEOUT`] in total.
+pub const OPTIMISTIC_CONFLICTS_MAX: u32 = 8;
+
 /// The longest wait between two tries, in milliseconds. Short, so that a writer does not lose again because
 /// it waits too long.
 const WAIT_MS_MAX: u64 = 32;
@@ -19,7 +24,7 @@ const TRIES_GROWING: u32 = 6;
 
 /// The retries of one change after conflicts. Waits are random, so that competing writers get out of step
 /// and each of them succeeds eventually.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ConflictRetry {
     deadline: Instant,
     tries: u32,
@@ -31,10 +36,15 @@ impl ConflictRetry {
         Self::with_timeout(CONFLICT_TIMEOUT)
     }
 
+    /// No retry: a conflict is returned.
+    pub fn never() -> Self {
+        Self::with_timeout(Duration::ZERO)
+    }
+
     /// Starts before the first try, with the given time limit.
-    pub fn with_timeout(patience: Duration) -> Self {
+    pub fn with_timeout(timeout: Duration) -> Self {
         Self {
-            deadline: Instant::now() + patience,
+            deadline: Instant::now() + timeout,
             tries: 0,
         }
     }

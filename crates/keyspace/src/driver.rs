@@ -1,12 +1,9 @@
 //! The contract between the store and a storage engine.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{
-    Batch, CacheStatus, Capability, ImportDocument, KeyRange, Lens, Precondition, Prefetch, Result,
-};
+use crate::{Batch, Capability, DriverExtension, KeyRange, Precondition, Result};
 
 /// The version number of a committed state of one key space. Versions increase with every change.
 ///
@@ -28,6 +25,10 @@ pub enum Direction {
 // No interactive transactions, because etcd and Redis have none: docs/decisions/0001.
 /// An engine that stores an ordered key space. Shared between threads; every method may be called at any
 /// time. Calls block (the front ends of Espalier are asynchronous, the core is not).
+///
+/// A driver implements all methods but the last one. Prefetching, caches and human-readable data are
+/// optional: they are methods of [`DriverExtension`], and callers use them through the methods of the same
+/// names on `dyn Driver`.
 pub trait Driver: Send + Sync + 'static {
     /// The driver's name, as used in the URL: `memory`, `embedded`, ...
     fn name(&self) -> &'static str;
@@ -42,34 +43,16 @@ pub trait Driver: Send + Sync + 'static {
     /// number of open snapshots, and rejects more with [`crate::ErrorKind::Unavailable`].
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>>;
 
-    /// Like [`Self::snapshot`], with a list of the expected reads. An engine behind a network prefetches
-    /// them in the same round trip, if it can; other engines do not call `expect`. `expect` is called at
-    /// most once. The list is a hint: other keys can be read, and listed keys need not be read.
-    fn snapshot_with_prefetch(&self, _expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot()
-    }
-
-    /// Like [`Self::snapshot_with_prefetch`], for computing a change whose commit has preconditions on what was
-    /// read. The driver may return a cached state without contacting the engine, if that saves a round trip
-    /// and the state is probably the newest: a stale state makes the commit fail with a conflict. A caller
-    /// that decides to commit nothing checks with [`Self::is_current`].
-    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot_with_prefetch(expect)
-    }
-
     /// Applies the batch if all its preconditions hold. Otherwise applies nothing and returns
     /// [`crate::ErrorKind::Conflict`] with the key of the first precondition that does not hold. On return
     /// the change is visible to every later snapshot and as durable as the driver is configured to be.
     /// Calls [`Batch::check_limits`] before anything else. Concurrent commits may share a flush. An error
     /// means that nothing was applied, except [`crate::ErrorKind::OutcomeUnknown`].
-    fn commit(&self, batch: Batch) -> Result<Version> {
-        Ok(self.commit_with_step(batch)?.version)
-    }
-
-    /// Like [`Self::commit`], and returns the batch with the two versions that it lies between, if the
-    /// driver is certain that it is the only change between them. A cache that holds the older version then
-    /// applies the batch itself and does not need to receive it from the engine.
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed>;
+    ///
+    /// If the driver is certain that the batch is the only change between two versions, it returns the batch
+    /// as a [`Step`]. A cache that holds the older version then applies the batch itself and does not need
+    /// to receive it from the engine.
+    fn commit(&self, batch: Batch) -> Result<Committed>;
 
     /// Like [`Self::commit`], for changes that are too large to hold in memory: calls `fill` exactly once
     /// (no second time on a retry) with a [`Writer`], and applies everything that it wrote or nothing. If
@@ -98,47 +81,16 @@ pub trait Driver: Send + Sync + 'static {
     /// Makes all commits so far durable, also with relaxed durability.
     fn flush(&self) -> Result<()>;
 
-    /// Returns whether a snapshot of version `seen` included all commits made by any process before this
-    /// call. If not, later snapshots do. Snapshots include them anyway, unless the driver returns a cached
-    /// state (because of a policy, or in [`Self::snapshot_for_update`]). On such a driver, a caller that
-    /// decided to reject a change, or that there is nothing to change, calls this and decides again on
-    /// `false`. A change that is committed does not need the call, as its preconditions detect a stale
-    /// state; so it costs no second round trip.
-    fn is_current(&self, _seen: Version) -> Result<bool> {
-        Ok(true)
-    }
-
-    /// Makes every later [`Self::snapshot`] include all commits made by any process before this call. For
-    /// decisions that no precondition protects.
-    fn catch_up(&self) -> Result<()> {
-        self.is_current(Version::default()).map(drop)
-    }
-
-    /// Returns which part of the engine is cached in memory, and how current the cache is. Cheap, except
-    /// for [`crate::Policy::Ram`], where it is linear in the keys.
-    fn cache_status(&self) -> CacheStatus {
-        CacheStatus::default()
-    }
-
-    /// Writes all pending data to disk, including data derived from the rows. Called when no commit is
-    /// expected for a while, as at the end of a serving process. The driver remains usable.
-    fn flush_all(&self) -> Result<()> {
-        self.flush()
-    }
-
-    /// Gives the driver a lens; drivers that store human-readable data keep it. Called once after opening,
-    /// before anything else is committed. If readable documents were edited while the engine was closed,
-    /// `take` is called for each of them; it may commit. Its first error ends the call. Drivers that store
-    /// no readable data ignore the lens.
-    fn set_lens(&self, _lens: Arc<dyn Lens>, _take: ImportDocument<'_>) -> Result<()> {
-        Ok(())
+    /// Returns the optional methods, if the driver has any. Called for every request.
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        None
     }
 }
 
 /// The result of a commit.
 #[derive(Clone, Debug)]
 pub struct Committed {
-    /// The version, as [`Driver::commit`] returns it.
+    /// The version that has the change.
     pub version: Version,
     /// The step to this version, if it is known for certain.
     pub step: Option<Step>,

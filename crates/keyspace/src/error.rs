@@ -10,7 +10,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A precondition does not hold. ImportDocument a new snapshot, decide again, retry.
+    /// A precondition does not hold. Take a new snapshot, decide again, retry.
     Conflict,
     /// A key is longer than [`crate::KEY_BYTES_MAX`] or empty.
     KeyTooLong,
@@ -33,7 +33,7 @@ pub enum ErrorKind {
     /// The connection broke during a commit, and it is unknown whether the commit was applied. Read before
     /// retrying.
     OutcomeUnknown,
-    /// The engine no longer keeps the state of the snapshot. ImportDocument a new one, decide again.
+    /// The engine no longer keeps the state of the snapshot. Take a new one, decide again.
     SnapshotTooOld,
     /// The engine rejects this user, or the user lacks a permission.
     Denied,
@@ -93,6 +93,11 @@ impl Error {
     /// The affected key, if any.
     pub fn key(&self) -> Option<&[u8]> {
         self.key.as_deref()
+    }
+
+    /// Returns whether another writer was faster: a new snapshot may lead to another decision.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self.kind, ErrorKind::Conflict | ErrorKind::SnapshotTooOld)
     }
 
     /// Returns whether the same call may succeed on a retry.

@@ -5,7 +5,7 @@ use std::io;
 use crate::{Result, Snapshot};
 
 /// Converts rows to human-readable form. A caller that knows the meaning of its keys passes a lens to
-/// [`Driver::set_lens`](crate::Driver::set_lens). All results depend only on the given state: if the
+/// [`DriverExtension::set_lens`](crate::DriverExtension::set_lens). All results depend only on the given state: if the
 /// meaning of keys changes (another model, a new tree), it changes with rows of the state, so a lens never
 /// has to be replaced. It holds no driver.
 pub trait Lens: Send + Sync + 'static {

@@ -17,6 +17,9 @@ mod conflict_retry;
 pub mod counter;
 mod driver;
 mod error;
+mod extension;
+mod forward;
+mod group_queue;
 mod lens;
 mod limits;
 pub mod metered;
@@ -24,20 +27,24 @@ pub mod packed;
 mod prefetch;
 mod range;
 mod read_only;
+mod transact;
 pub mod tuple;
 
 pub use batch::{Batch, Operation, OperationRef, Precondition};
 pub use byte_map::{ByteMap, ByteMapCursor, CounterUpdate};
 pub use cache_policy::{CacheStatus, Policy};
 pub use capability::{Capability, WatchKind};
-pub use conflict_retry::{CONFLICT_TIMEOUT, ConflictRetry};
+pub use conflict_retry::{CONFLICT_TIMEOUT, ConflictRetry, OPTIMISTIC_CONFLICTS_MAX};
 pub use driver::{
     Change, Committed, Cursor, Direction, Driver, Finding, KeyExisted, Snapshot, Step, Usage,
     Version, Watch, WatchEvent, WriteBody, Writer,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use extension::{DriverExtension, Purpose};
+pub use group_queue::{GroupQueue, GroupWork};
 pub use lens::{Document, EditedDocument, ImportDocument, Lens, ReadableRow};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 pub use prefetch::{Prefetch, PrefetchList};
 pub use range::KeyRange;
 pub use read_only::ReadOnly;
+pub use transact::{KeyspaceCause, Propose, Transact, retry_conflicts, retry_too_old, write};

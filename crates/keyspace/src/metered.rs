@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{
-    Batch, CacheStatus, Capability, Committed, Cursor, Direction, Driver, Finding, ImportDocument,
-    KeyRange, Lens, Precondition, Prefetch, Result, Snapshot, Usage, Version, Watch, WriteBody,
+    Batch, Committed, Cursor, Direction, Driver, DriverExtension, KeyRange, Precondition, Prefetch,
+    Purpose, Result, Snapshot, Version, WriteBody, forward_driver,
 };
 
 /// A kind of counted call.
@@ -147,42 +147,27 @@ impl Metered {
         Arc::clone(&self.meter)
     }
 
-    fn metered(&self, inner: Box<dyn Snapshot + Send>) -> Box<dyn Snapshot + Send> {
-        Box::new(MeteredSnapshot {
-            inner,
+    fn metered(
+        &self,
+        take: impl FnOnce() -> Result<Box<dyn Snapshot + Send>>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(MeteredSnapshot {
+            inner: self.meter.time(Call::Snapshot, take)?,
             meter: Arc::clone(&self.meter),
             gets: Cell::new(0),
-        })
+        }))
     }
 }
 
 impl Driver for Metered {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn capability(&self) -> Capability {
-        self.inner.capability()
-    }
+    forward_driver!(name, capability, watch, usage, check => self.inner);
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        let inner = self.meter.time(Call::Snapshot, || self.inner.snapshot())?;
-        Ok(self.metered(inner))
+        self.metered(|| self.inner.snapshot())
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let take = || self.inner.snapshot_with_prefetch(expect);
-        Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
-    }
-
-    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let take = || self.inner.snapshot_for_update(expect);
-        Ok(self.metered(self.meter.time(Call::Snapshot, take)?))
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
-        self.meter
-            .time(Call::Commit, || self.inner.commit_with_step(batch))
+    fn commit(&self, batch: Batch) -> Result<Committed> {
+        self.meter.time(Call::Commit, || self.inner.commit(batch))
     }
 
     fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
@@ -190,40 +175,24 @@ impl Driver for Metered {
             .time(Call::Write, || self.inner.write(preconditions, fill))
     }
 
-    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.inner.watch(range, after)
-    }
-
-    fn usage(&self) -> Result<Usage> {
-        self.inner.usage()
-    }
-
-    fn check(&self) -> Result<Vec<Finding>> {
-        self.inner.check()
-    }
-
     fn flush(&self) -> Result<()> {
         self.meter.time(Call::Flush, || self.inner.flush())
     }
 
-    fn is_current(&self, seen: Version) -> Result<bool> {
-        self.inner.is_current(seen)
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
     }
+}
 
-    fn catch_up(&self) -> Result<()> {
-        self.inner.catch_up()
-    }
+impl DriverExtension for Metered {
+    forward_driver!(is_current, catch_up, cache_status, flush_all, set_lens => self.inner);
 
-    fn cache_status(&self) -> CacheStatus {
-        self.inner.cache_status()
-    }
-
-    fn flush_all(&self) -> Result<()> {
-        self.inner.flush_all()
-    }
-
-    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
-        self.inner.set_lens(lens, take)
+    fn snapshot_for(
+        &self,
+        purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        self.metered(|| self.inner.snapshot_for(purpose, expect))
     }
 }
 

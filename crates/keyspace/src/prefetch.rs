@@ -2,7 +2,7 @@
 
 use crate::KeyRange;
 
-/// The expected reads, for [`crate::Driver::snapshot_with_prefetch`].
+/// The expected reads, for [`crate::DriverExtension::snapshot_for`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrefetchList {
     keys: Vec<Vec<u8>>,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Batch, CacheStatus, Capability, Committed, Driver, Error, ErrorKind, Finding, KeyRange,
-    Precondition, Prefetch, Result, Snapshot, Usage, Version, Watch, WriteBody,
+    Batch, Committed, Driver, DriverExtension, Error, ErrorKind, Precondition, Result, Version,
+    WriteBody, forward_driver,
 };
 
 /// A driver wrapper that rejects every change with [`ErrorKind::ReadOnly`].
@@ -30,23 +30,9 @@ impl ReadOnly {
 }
 
 impl Driver for ReadOnly {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
+    forward_driver!(name, capability, snapshot, watch, usage, check, flush => self.inner);
 
-    fn capability(&self) -> Capability {
-        self.inner.capability()
-    }
-
-    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.inner.snapshot()
-    }
-
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.inner.snapshot_with_prefetch(expect)
-    }
-
-    fn commit_with_step(&self, _batch: Batch) -> Result<Committed> {
+    fn commit(&self, _batch: Batch) -> Result<Committed> {
         Err(self.refusal())
     }
 
@@ -54,31 +40,12 @@ impl Driver for ReadOnly {
         Err(self.refusal())
     }
 
-    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.inner.watch(range, after)
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
     }
+}
 
-    fn usage(&self) -> Result<Usage> {
-        self.inner.usage()
-    }
-
-    fn check(&self) -> Result<Vec<Finding>> {
-        self.inner.check()
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn is_current(&self, seen: Version) -> Result<bool> {
-        self.inner.is_current(seen)
-    }
-
-    fn catch_up(&self) -> Result<()> {
-        self.inner.catch_up()
-    }
-
-    fn cache_status(&self) -> CacheStatus {
-        self.inner.cache_status()
-    }
+// The lens is not passed on: a driver may write documents when it gets one.
+impl DriverExtension for ReadOnly {
+    forward_driver!(snapshot_for, is_current, catch_up, cache_status => self.inner);
 }

@@ -102,3 +102,9 @@ impl From<espalier_keyspace::Error> for Error {
         }
     }
 }
+
+impl espalier_keyspace::KeyspaceCause for Error {
+    fn keyspace(&self) -> Option<&espalier_keyspace::Error> {
+        self.source.as_deref()
+    }
+}

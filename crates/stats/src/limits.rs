@@ -52,10 +52,8 @@ pub const REQUEST_ID_SECONDS: i64 = 86_400;
 /// Bytes of the JSON text of a status.
 pub const STATUS_BYTES_MAX: usize = 1 << 20;
 
-/// How often a commit is retried optimistically before it runs inside an engine write, where other writers
-/// wait if the engine serializes writes. On other engines it is retried as before, for at most
-/// [`espalier_keyspace::CONFLICT_TIMEOUT`] in total.
-pub const CONFLICTS_MAX: u32 = 8;
+/// Requests of several threads that share one commit.
+pub const GROUP_REQUESTS_MAX: usize = 256;
 
 /// Metrics that one step of the removal of expired buckets checks.
 pub const EXPIRY_METRICS: usize = 256;

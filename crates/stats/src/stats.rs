@@ -1,17 +1,18 @@
 //! An open store of statistics.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, Driver, ErrorKind as KeyspaceErrorKind};
+use espalier_keyspace::{Batch, Driver, GroupQueue, Transact};
 use parking_lot::RwLock;
 
 use crate::calendar::seconds;
-use crate::commit::Queue;
 use crate::layout::Layout;
+use crate::limits::GROUP_REQUESTS_MAX;
 use crate::retention_clock::{RetentionClock, TrustedTime};
 use crate::{
-    Calendar, Clock, Granularity, Metric, Outcome, PathValues, Request, Result, Settings,
-    Timestamp, Write,
+    Calendar, Clock, Error, ErrorKind, Granularity, Metric, Outcome, PathValues, Request, Result,
+    Settings, Timestamp, Write,
 };
 
 /// The statistics below a key prefix. May be shared between threads.
@@ -23,7 +24,7 @@ pub struct Stats {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retention_clock: RetentionClock,
     pub(crate) active: RwLock<Arc<ActiveSettings>>,
-    pub(crate) queue: Queue,
+    pub(crate) queue: GroupQueue<Request, Result<Outcome>>,
 }
 
 /// The settings and their calendar.
@@ -72,7 +73,7 @@ impl Stats {
         Ok(Self {
             retention_clock: RetentionClock::new(&*clock, trusted.transpose()?),
             active: RwLock::new(Arc::new(ActiveSettings::new(settings)?)),
-            queue: Queue::new(),
+            queue: GroupQueue::new(GROUP_REQUESTS_MAX, |_| 1),
             driver,
             layout,
             clock,
@@ -85,25 +86,18 @@ impl Stats {
         let active = ActiveSettings::new(settings)?;
         let encoded = active.settings.encode()?;
         self.driver.catch_up()?;
-        loop {
-            let key = self.layout.settings();
-            let stored = self
-                .driver
-                .snapshot()?
-                .get(&key)?
-                .map(std::borrow::Cow::into_owned);
+        let key = self.layout.settings();
+        let newest = || Ok(self.driver.snapshot()?);
+        Transact::<Error>::new(&*self.driver).run(&newest, &mut |snapshot| {
+            let stored = snapshot.get(&key)?.map(Cow::into_owned);
             if let Some(stored) = &stored {
                 active.settings.check_against(&Settings::decode(stored)?)?;
             }
             let mut batch = Batch::new();
             batch.require(key.clone(), stored);
-            batch.put(key, encoded.clone());
-            match self.driver.commit(batch) {
-                Ok(_) => break,
-                Err(error) if error.kind() == KeyspaceErrorKind::Conflict => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+            batch.put(key.clone(), encoded.clone());
+            Ok((batch, ()))
+        })?;
         *self.active.write() = Arc::new(active);
         Ok(())
     }
@@ -152,8 +146,13 @@ impl Stats {
     pub fn submit(&self, request: impl Into<Request>) -> Result<Outcome> {
         let request = request.into();
         request.check()?;
-        self.queue
-            .submit(request, &|requests| self.commit(requests))
+        let outcome = self
+            .queue
+            .submit(request, &|requests| self.commit(&requests));
+        outcome.unwrap_or_else(|| {
+            let message = "the thread that committed this request panicked";
+            Err(Error::new(ErrorKind::Keyspace, message))
+        })
     }
 
     /// Whether any granularity retains the bucket of a time.

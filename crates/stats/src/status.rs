@@ -1,6 +1,8 @@
 //! Statuses: the last reported status of each metric.
 
-use espalier_keyspace::{Batch, Direction, ErrorKind as KeyspaceErrorKind, PrefetchList, Snapshot};
+use std::borrow::Cow;
+
+use espalier_keyspace::{Batch, Direction, PrefetchList, Snapshot, Transact};
 use serde_json::value::RawValue;
 
 use crate::limits::STATUS_BYTES_MAX;
@@ -46,32 +48,20 @@ impl Stats {
             json: json.get().to_owned(),
         };
         let key = self.layout.status(&status.metric);
-        let mut is_current = false;
-        loop {
-            let snapshot = self.snapshot_of(&key)?;
-            let stored = snapshot.get(&key)?.map(std::borrow::Cow::into_owned);
-            let read_version = snapshot.version();
-            drop(snapshot);
+        let snapshot_of_key = || self.snapshot_of(&key);
+        Transact::new(&*self.driver).run(&snapshot_of_key, &mut |snapshot| {
+            let mut batch = Batch::new();
+            let stored = snapshot.get(&key)?.map(Cow::into_owned);
             if let Some(stored) = &stored
                 && Status::decode(stored)?.at > at
             {
-                // The metric may have been deleted in the meantime.
-                if is_current || self.driver.is_current(read_version)? {
-                    return Ok(Beamed::Outdated);
-                }
-                is_current = true;
-                continue;
+                return Ok((batch, Beamed::Outdated));
             }
-            let mut batch = Batch::new();
             batch.require(key.clone(), stored);
             batch.put(key.clone(), status.encode());
             batch.put(self.layout.metric(&status.metric), status.metric.encode());
-            match self.driver.commit(batch) {
-                Ok(_) => return Ok(Beamed::Latest),
-                Err(error) if error.kind() == KeyspaceErrorKind::Conflict => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+            Ok((batch, Beamed::Latest))
+        })
     }
 
     /// The latest status of a metric.

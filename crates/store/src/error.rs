@@ -1,5 +1,6 @@
 //! Errors of a store.
 
+use espalier_keyspace::KeyspaceCause;
 use espalier_yang::data::ParseError;
 use espalier_yang::schema::SchemaErrors;
 use espalier_yang::{DataError, ErrorTag, Errors};
@@ -154,6 +155,15 @@ impl Error {
 
     pub(crate) fn corrupt(message: impl Into<String>) -> Self {
         Self::Corrupt(message.into())
+    }
+}
+
+impl KeyspaceCause for Error {
+    fn keyspace(&self) -> Option<&espalier_keyspace::Error> {
+        match self {
+            Self::Engine(error) => Some(error),
+            _ => None,
+        }
     }
 }
 

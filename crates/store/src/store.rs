@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
 
-use espalier_keyspace::{Batch, Driver, ErrorKind, Snapshot};
+use espalier_keyspace::{Batch, Driver, Snapshot, Transact};
 use espalier_yang::validate::ValidationCost;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -17,12 +15,6 @@ use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
 use crate::tree::{CandidateCache, Providers, Registry};
-
-/// How often a change of the catalog is retried if another process changed the same keys.
-const CATALOG_TRIES_MAX: u32 = 64;
-
-/// After this many conflicts in a row, a change of the catalog waits before each retry.
-const CATALOG_TRIES_WITHOUT_PAUSE: u32 = 4;
 
 /// Counts changes of the catalog.
 const CATALOG_CHANGES: &[u8] = b"catalog-changes";
@@ -181,24 +173,13 @@ impl Store {
     ) -> Result<T> {
         let _one_at_a_time = self.lock_catalog();
         self.driver().catch_up()?;
-        let mut tries: u32 = 0;
-        loop {
-            let snapshot = self.driver().snapshot()?;
+        let newest = || Ok(self.driver().snapshot()?);
+        Transact::<Error>::new(&**self.driver()).run(&newest, &mut |snapshot| {
             let mut batch = Batch::new();
             Self::increment_change_counter(&*snapshot, &mut batch)?;
             let decided = decide(&*snapshot, &mut batch)?;
-            drop(snapshot);
-            tries += 1;
-            match self.driver().commit(batch) {
-                Err(error) if error.kind() == ErrorKind::Conflict && tries < CATALOG_TRIES_MAX => {
-                    // Without a pause, one of two processes can lose every time: the one that just committed
-                    // has its next change ready first.
-                    let pause = tries.saturating_sub(CATALOG_TRIES_WITHOUT_PAUSE);
-                    thread::sleep(Duration::from_millis(pause.into()));
-                }
-                result => return result.map(|_| decided).map_err(Error::from),
-            }
-        }
+            Ok((batch, decided))
+        })
     }
 
     /// The lock that is held while a change of the catalog is prepared.

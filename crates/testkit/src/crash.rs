@@ -49,7 +49,7 @@ fn commit_until_killed(driver: &dyn Driver, thread: u8) {
         } else {
             let mut batch = Batch::new();
             fill_batch(&mut batch, thread, number);
-            driver.commit(batch)
+            driver.commit(batch).map(|committed| committed.version)
         };
         committed.expect("a commit");
         say(&format!("{thread} {number}"));

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, CacheStatus, Capability, Committed, Cursor, Direction, Driver, Error, ErrorKind,
-    Finding, ImportDocument, KeyExisted, KeyRange, Lens, Precondition, Prefetch, Result, Snapshot,
-    Usage, Version, Watch, WatchEvent, WriteBody, Writer,
+    Batch, Capability, Committed, Cursor, Direction, Driver, DriverExtension, Error, ErrorKind,
+    KeyExisted, KeyRange, Precondition, Prefetch, Purpose, Result, Snapshot, Version, Watch,
+    WatchEvent, WriteBody, Writer, forward_driver,
 };
 use parking_lot::Mutex;
 
@@ -146,9 +146,7 @@ impl FaultState {
 }
 
 impl Driver for Faulty {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
+    forward_driver!(name, usage, check => self.inner);
 
     fn capability(&self) -> Capability {
         self.capability.unwrap_or_else(|| self.inner.capability())
@@ -158,17 +156,9 @@ impl Driver for Faulty {
         self.faulty_snapshot(|inner| inner.snapshot())
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty_snapshot(|inner| inner.snapshot_with_prefetch(expect))
-    }
-
-    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.faulty_snapshot(|inner| inner.snapshot_for_update(expect))
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         self.state.count_call(Site::Commit)?;
-        let committed = self.inner.commit_with_step(batch)?;
+        let committed = self.inner.commit(batch)?;
         self.state.count_call(Site::AfterCommit)?;
         Ok(committed)
     }
@@ -191,37 +181,25 @@ impl Driver for Faulty {
         }))
     }
 
-    fn usage(&self) -> Result<Usage> {
-        self.inner.usage()
-    }
-
-    fn check(&self) -> Result<Vec<Finding>> {
-        self.inner.check()
-    }
-
     fn flush(&self) -> Result<()> {
         self.state.count_call(Site::Flush)?;
         self.inner.flush()
     }
 
-    fn is_current(&self, seen: Version) -> Result<bool> {
-        self.inner.is_current(seen)
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
     }
+}
 
-    fn catch_up(&self) -> Result<()> {
-        self.inner.catch_up()
-    }
+impl DriverExtension for Faulty {
+    forward_driver!(is_current, catch_up, cache_status, flush_all, set_lens => self.inner);
 
-    fn cache_status(&self) -> CacheStatus {
-        self.inner.cache_status()
-    }
-
-    fn flush_all(&self) -> Result<()> {
-        self.inner.flush_all()
-    }
-
-    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
-        self.inner.set_lens(lens, take)
+    fn snapshot_for(
+        &self,
+        purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        self.faulty_snapshot(|inner| inner.snapshot_for(purpose, expect))
     }
 }
 

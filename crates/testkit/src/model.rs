@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
         let version = self.driver().snapshot().expect("a snapshot").version();
         match (self.driver().commit(batch), expected) {
             (Ok(new), Ok(model)) => {
-                assert!(new >= version);
+                assert!(new.version >= version);
                 self.model = model;
             }
             (Err(error), Err(kind)) => assert_eq!(error.kind(), kind, "{error}"),

@@ -220,6 +220,73 @@ fn first_steps_run_as_printed() {
     assert!(text.contains("core-1"), "{text}");
 }
 
+/// The store of the first steps, in `data`.
+fn example_store(sandbox: &Sandbox) {
+    shell(sandbox, &block("first-steps.md", "# First steps"));
+    shell(sandbox, &block("first-steps.md", "Load it. The first time"));
+}
+
+#[test]
+fn candidates_guide_runs_as_printed() {
+    let sandbox = Sandbox::new();
+    example_store(&sandbox);
+    let store = "export ESPALIER_STORE=embedded:data\n";
+    let run = |heading: &str| {
+        let commands = block("candidates.md", heading);
+        shell(&sandbox, &format!("{store}{commands}"))
+    };
+    let text = run("# Candidates, confirmed");
+    assert!(text.contains("cellar"), "{text}");
+    run("A *private candidate* belongs");
+    run("## Conflicts");
+    let edit =
+        "espalier set '/espalier-network:network/device=core-3/site' roof --datastore candidate";
+    let commands = block("candidates.md", "## Confirmed commits");
+    let (confirm, cancel) = commands.rsplit_once("espalier commit").expect("a cancel");
+    shell(&sandbox, &format!("{store}{edit}\n{confirm}"));
+    let again =
+        "espalier set '/espalier-network:network/device=core-3/site' attic --datastore candidate
+        espalier commit --confirmed 60 --persist move";
+    shell(
+        &sandbox,
+        &format!("{store}{again}\nespalier commit{cancel}"),
+    );
+    let read = "espalier get '/espalier-network:network/device=core-3/site'";
+    let text = shell(&sandbox, &format!("{store}{read}"));
+    assert!(text.contains("roof"), "{text}");
+    let commands = block("candidates.md", "## Locks");
+    let (locks, _) = commands.split_once("espalier unlock").expect("an unlock");
+    assert!(shell(&sandbox, &format!("{store}{locks}")).contains("maria"));
+    for unlock in commands
+        .lines()
+        .filter(|line| line.starts_with("espalier unlock"))
+    {
+        shell(&sandbox, &format!("{store}{unlock} || espalier lock\n"));
+    }
+}
+
+/// Every request of the table, in its order.
+#[test]
+fn restconf_guide_runs_as_printed() {
+    let sandbox = Sandbox::new();
+    example_store(&sandbox);
+    let server = sandbox.serve(&["--store", "embedded:data"]);
+    let text = text_of("docs/guide/restconf.md");
+    let requests: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .filter_map(|line| line.split('`').find(|code| code.starts_with("curl ")))
+        .collect();
+    assert!(requests.len() > 9, "{requests:?}");
+    let variables = block_of(&text, "# RESTCONF by example");
+    let lines = format!("{variables}{}\n", requests.join("\n"));
+    let text = curl(&sandbox, &server, &lines);
+    assert!(
+        text.contains("core-1") && text.contains("yang-library"),
+        "{text}"
+    );
+}
+
 /// A new account has none of the folders.
 #[test]
 fn readme_installation_runs_in_an_empty_home() {

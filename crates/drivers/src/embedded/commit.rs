@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, ByteMap, Committed, Direction, Error, ErrorKind, KeyExisted, KeyRange, OperationRef,
-    Precondition, Result, Snapshot, Version, WriteBody, Writer, counter,
+    Batch, ByteMap, Committed, Direction, Error, ErrorKind, KeyExisted, KeyRange, Precondition,
+    Result, Snapshot, Version, WriteBody,
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
@@ -17,6 +17,7 @@ use super::engine::{
 use super::snapshot::{ReadSource, TransactionSnapshot, bounds};
 use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
 use crate::recent_commits::{Effect, Recorder};
+use crate::streamed_write::{self, StreamedWrite};
 
 /// Maximum number of keys in a deleted range that are removed individually in the journal.
 const RANGE_KEYS_MAX: usize = 1024;
@@ -46,8 +47,7 @@ pub(super) fn write(
             .map_err(Abort::NotBegun)
             .and_then(|(commit_lock, shortage)| {
                 commit_to_lmdb(engine, &commit_lock, shortage, |writer| {
-                    group_commit::test(writer, preconditions)?;
-                    fill(writer).map_err(Abort::Refused)
+                    streamed_write::run(writer, preconditions, fill)
                 })
             });
         filled.map_err(|abort| group_commit::error_of(engine, abort))
@@ -316,13 +316,6 @@ impl WriteTransaction for JournalWriter {
         }
         Ok(())
     }
-
-    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> CommitResult<()> {
-        let stored = self.value_of(key)?;
-        let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
-        drop(stored);
-        Ok(self.set(key, &sum)?)
-    }
 }
 
 struct EmbeddedWriter<'e> {
@@ -333,14 +326,6 @@ struct EmbeddedWriter<'e> {
     /// Why the map could not be grown before.
     shortage: Option<Shortage>,
     recorder: Recorder,
-}
-
-impl EmbeddedWriter<'_> {
-    /// The error of an operation: any of them may write pages, if there are too many changed pages in
-    /// memory.
-    fn error(&self, failure: impl Into<Failure>) -> Error {
-        failure.into().into_error(self.base, self.shortage)
-    }
 }
 
 impl WriteTransaction for EmbeddedWriter<'_> {
@@ -383,75 +368,38 @@ impl WriteTransaction for EmbeddedWriter<'_> {
         }
         Ok(())
     }
-
-    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> CommitResult<()> {
-        let stored = self.base.keys.get(&self.txn, key).map_err(Failure::Lmdb)?;
-        let sum = counter::add(key, stored, delta).map_err(Abort::Refused)?;
-        Ok(self.set(key, &sum)?)
-    }
 }
 
-impl Writer for EmbeddedWriter<'_> {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        OperationRef::Put(key, value).check_limits()?;
-        let done = self.set(key, value);
-        done.map_err(|failure| self.error(failure))
-    }
-
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
-        OperationRef::Put(key, value).check_limits()?;
-        let flags = PutFlags::NO_OVERWRITE;
-        match self
-            .base
-            .keys
-            .put_with_flags(&mut self.txn, flags, key, value)
-        {
+impl StreamedWrite for EmbeddedWriter<'_> {
+    fn set_new(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<KeyExisted, Failure> {
+        let (keys, flags) = (self.base.keys, PutFlags::NO_OVERWRITE);
+        match keys.put_with_flags(&mut self.txn, flags, key, value) {
             Ok(()) => {
                 self.recorder.put(key, value);
                 Ok(KeyExisted::No)
             }
             Err(heed::Error::Mdb(MdbError::KeyExist)) => Ok(KeyExisted::Yes),
-            Err(error) => Err(self.error(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        if key.is_empty() {
-            return Ok(None);
-        }
-        let value = self
-            .base
-            .keys
-            .get(&self.txn, key)
-            .map_err(|error| self.base.error(error))?;
-        Ok(value.map(Cow::Borrowed))
-    }
-
-    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(TransactionSnapshot {
+    fn view(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(TransactionSnapshot {
             txn: &self.txn,
             base: self.base,
             version: self.base_version,
-        }))
+        })
     }
 
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        OperationRef::Delete(key).check_limits()?;
-        let done = self.remove(key);
-        done.map_err(|failure| self.error(failure))
+    fn read_error(&self, failure: Failure) -> Error {
+        match failure {
+            Failure::Lmdb(error) => self.base.error(error),
+            failure => failure.into_error(self.base, self.shortage),
+        }
     }
 
-    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        let done = self.remove_range(range);
-        done.map_err(|failure| self.error(failure))
-    }
-
-    fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
-        OperationRef::Add(key, delta).check_limits()?;
-        self.add_to_counter(key, delta)
-            .map_err(|abort| match abort {
-                Abort::Refused(error) | Abort::NotBegun(error) => error,
-                Abort::Failed(failure) | Abort::Unknown(failure) => self.error(failure),
-            })
+    /// Any operation may write pages, if there are too many changed pages in memory.
+    fn write_error(&mut self, failure: Failure) -> Error {
+        failure.into_error(self.base, self.shortage)
     }
 }

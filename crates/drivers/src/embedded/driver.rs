@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Finding, KeyRange, Precondition, Result, Snapshot, Usage,
-    Version, Watch, WatchKind, WriteBody,
+    Batch, Capability, Committed, Driver, DriverExtension, Finding, KeyRange, Precondition, Result,
+    Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -54,7 +54,7 @@ impl Driver for Embedded {
         Ok(Box::new(EmbeddedSnapshot::new(&self.engine)?))
     }
 
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 
@@ -79,6 +79,12 @@ impl Driver for Embedded {
         self.engine.sync()
     }
 
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
+    }
+}
+
+impl DriverExtension for Embedded {
     fn flush_all(&self) -> Result<()> {
         self.engine.sync()?;
         self.engine.journal.merge_all()

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Finding, KeyRange,
-    Precondition, Prefetch, Result, Snapshot, Usage, Version, Watch, WriteBody,
+    Direction, Driver, DriverExtension, Error, ErrorKind, KeyRange, Result, forward_driver,
 };
 
 use super::config::{Config, NAME, REQUEST_BYTES};
@@ -133,43 +132,11 @@ fn key_prefix(config: &Config) -> String {
 }
 
 impl Driver for Etcd {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+    forward_driver!(
+        name, capability, snapshot, commit, write, watch, usage, check, flush => self.staged
+    );
 
-    fn capability(&self) -> Capability {
-        self.staged.capability()
-    }
-
-    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.staged.snapshot()
-    }
-
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        self.staged.snapshot_with_prefetch(expect)
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
-        self.staged.commit_with_step(batch)
-    }
-
-    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
-        self.staged.write(preconditions, fill)
-    }
-
-    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.staged.watch(range, after)
-    }
-
-    fn usage(&self) -> Result<Usage> {
-        self.staged.usage()
-    }
-
-    fn check(&self) -> Result<Vec<Finding>> {
-        self.staged.check()
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.staged.flush()
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        self.staged.extension()
     }
 }

@@ -1,17 +1,17 @@
 //! Applies batches and writes to a clone of the in-memory map and to the journal, which is flushed before
 //! the clone becomes the newest state.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Committed, Error, ErrorKind, KeyRange, Precondition, Result, Version, WriteBody,
+    Batch, Committed, Error, ErrorKind, Precondition, Result, Version, WriteBody,
 };
 
 use super::engine::{Engine, Log, Pending, compact_when_due};
-use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
-use crate::memory::{MapWriter, WriteHook};
+use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody};
+use crate::memory::MapWriter;
 use crate::recent_commits::Effect;
+use crate::streamed_write;
 
 /// Applies a batch, grouped with concurrent commits of other threads.
 pub(super) fn commit(engine: &Arc<Engine>, batch: Batch) -> Result<Committed> {
@@ -29,8 +29,7 @@ pub(super) fn write(
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
         let filled = run_transaction(engine, |writer| {
-            group_commit::test(writer, preconditions)?;
-            fill(writer).map_err(Abort::Refused)
+            streamed_write::run(writer, preconditions, fill)
         });
         filled.map_err(|abort| group_commit::error_of(engine, abort))
     })
@@ -100,43 +99,4 @@ fn run_transaction_locked(
     pending.commit(version, engine.config.durability)?;
     engine.in_memory.publish(state, recorder);
     Ok(version)
-}
-
-impl WriteHook for Pending<'_> {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        Pending::put(self, key, value)
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        Pending::delete(self, key)
-    }
-
-    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        Pending::delete_range(self, range)
-    }
-}
-
-impl<T: WriteHook> WriteTransaction for MapWriter<T> {
-    type Failure = Error;
-
-    fn value_of(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        Ok(self.map.get(key).map(Cow::Borrowed))
-    }
-
-    fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        MapWriter::set(self, key, value)
-    }
-
-    fn remove(&mut self, key: &[u8]) -> Result<()> {
-        MapWriter::remove(self, key)
-    }
-
-    fn remove_range(&mut self, range: &KeyRange) -> Result<()> {
-        MapWriter::remove_range(self, range)
-    }
-
-    fn add_to_counter(&mut self, key: &[u8], delta: i64) -> std::result::Result<(), Abort<Error>> {
-        let sum = self.sum_of(key, delta).map_err(Abort::Refused)?;
-        Ok(self.set(key, &sum)?)
-    }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Finding, ImportDocument, KeyRange, Lens, Precondition,
-    Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
+    Batch, Capability, Committed, Driver, DriverExtension, Finding, ImportDocument, KeyRange, Lens,
+    Precondition, Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::config::{Config, NAME};
@@ -53,7 +53,7 @@ impl Driver for Directory {
         Ok(snapshot::snapshot(&self.engine))
     }
 
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 
@@ -77,6 +77,12 @@ impl Driver for Directory {
         self.engine.sync()
     }
 
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
+    }
+}
+
+impl DriverExtension for Directory {
     fn flush_all(&self) -> Result<()> {
         engine::flush_all(&self.engine)
     }

@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 
 use espalier_keyspace::{
-    Batch, ByteMap, Error, KeyExisted, KeyRange, OperationRef, Precondition, Result, Snapshot,
-    Version, WriteBody, Writer, counter,
+    Batch, ByteMap, Error, KeyRange, Precondition, Result, Snapshot, Version, WriteBody,
 };
 
 use super::engine::{Engine, VersionedMap, apply};
 use super::snapshot::WriterSnapshot;
+use crate::group_commit::WriteTransaction;
 use crate::recent_commits::{Effect, Recorder};
+use crate::streamed_write::{StreamedWrite, TransactionWriter};
 
 /// Applies a batch.
 pub(super) fn commit(engine: &Engine, batch: &Batch) -> Result<Version> {
@@ -40,7 +41,7 @@ pub(super) fn write(
     test(&state.map, preconditions)?;
     let before = state.version;
     let mut writer = MapWriter::new(state, ());
-    fill(&mut writer)?;
+    fill(&mut TransactionWriter(&mut writer))?;
     if writer.recorder.effect() == Effect::Nothing {
         return Ok(before);
     }
@@ -108,17 +109,23 @@ impl<T: WriteHook> MapWriter<T> {
         };
         (state, self.recorder, self.hook)
     }
+}
 
-    /// Sets `key` to `value`.
-    pub(crate) fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+impl<T: WriteHook> WriteTransaction for MapWriter<T> {
+    type Failure = Error;
+
+    fn value_of(&self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+        Ok(self.map.get(key).map(Cow::Borrowed))
+    }
+
+    fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.hook.put(key, value)?;
         self.recorder.put(key, value);
         self.map.insert(key, value);
         Ok(())
     }
 
-    /// Removes `key`.
-    pub(crate) fn remove(&mut self, key: &[u8]) -> Result<()> {
+    fn remove(&mut self, key: &[u8]) -> Result<()> {
         if self.map.contains_key(key) {
             self.hook.delete(key)?;
             self.recorder.delete(key);
@@ -127,8 +134,7 @@ impl<T: WriteHook> MapWriter<T> {
         Ok(())
     }
 
-    /// Removes every key of `range`.
-    pub(crate) fn remove_range(&mut self, range: &KeyRange) -> Result<()> {
+    fn remove_range(&mut self, range: &KeyRange) -> Result<()> {
         if self.map.has_any(range) {
             self.hook.delete_range(range)?;
             self.recorder.delete_range(range);
@@ -136,51 +142,21 @@ impl<T: WriteHook> MapWriter<T> {
         }
         Ok(())
     }
-
-    /// Returns the counter at `key` plus `delta`.
-    pub(crate) fn sum_of(&self, key: &[u8], delta: i64) -> Result<[u8; 8]> {
-        counter::add(key, self.map.get(key), delta)
-    }
 }
 
-impl<T: WriteHook> Writer for MapWriter<T> {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        OperationRef::Put(key, value).check_limits()?;
-        self.set(key, value)
-    }
-
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
-        OperationRef::Put(key, value).check_limits()?;
-        if self.map.contains_key(key) {
-            return Ok(KeyExisted::Yes);
-        }
-        self.set(key, value)?;
-        Ok(KeyExisted::No)
-    }
-
-    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        Ok(self.map.get(key).map(Cow::Borrowed))
-    }
-
-    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(WriterSnapshot {
+impl<T: WriteHook> StreamedWrite for MapWriter<T> {
+    fn view(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(WriterSnapshot {
             base_version: self.base_version,
             map: &self.map,
-        }))
+        })
     }
 
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        OperationRef::Delete(key).check_limits()?;
-        self.remove(key)
+    fn read_error(&self, error: Error) -> Error {
+        error
     }
 
-    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.remove_range(range)
-    }
-
-    fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
-        OperationRef::Add(key, delta).check_limits()?;
-        let sum = self.sum_of(key, delta)?;
-        self.set(key, &sum)
+    fn write_error(&mut self, error: Error) -> Error {
+        error
     }
 }

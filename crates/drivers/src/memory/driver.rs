@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, CacheStatus, Capability, Committed, Driver, Finding, KeyRange, Policy, Precondition,
-    Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
+    Batch, CacheStatus, Capability, Committed, Driver, DriverExtension, Finding, KeyRange, Policy,
+    Precondition, Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -71,7 +71,7 @@ impl Driver for Memory {
         Ok(Box::new(MemorySnapshot::new(self.engine.newest.get())))
     }
 
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         let version = commit::commit(&self.engine, &batch)?;
         Ok(Committed::alone(version, batch))
     }
@@ -101,10 +101,13 @@ impl Driver for Memory {
         Ok(())
     }
 
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        (self.policy == Policy::Ram).then_some(self)
+    }
+}
+
+impl DriverExtension for Memory {
     fn cache_status(&self) -> CacheStatus {
-        if self.policy == Policy::Uncached {
-            return CacheStatus::default();
-        }
         let map = self.engine.newest.get().map;
         CacheStatus {
             policy: self.policy,

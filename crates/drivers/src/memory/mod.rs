@@ -13,14 +13,11 @@ mod engine;
 mod snapshot;
 mod watch;
 
-#[cfg(feature = "file")]
 pub(crate) use commit::{MapWriter, WriteHook};
 pub use config::{Config, NAME};
 pub use driver::Memory;
 pub(crate) use driver::open_url;
-#[cfg(feature = "file")]
 pub(crate) use engine::Engine;
 pub(crate) use engine::{LatestState, VersionedMap, apply};
 pub(crate) use snapshot::MemorySnapshot;
-#[cfg(feature = "file")]
 pub(crate) use watch::MemoryWatch;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Finding, ImportDocument, KeyRange, Lens, Precondition,
-    Prefetch, Result, Snapshot, Step, Usage, Version, Watch, WatchKind, WriteBody,
+    Batch, Capability, Committed, Driver, DriverExtension, Finding, ImportDocument, KeyRange, Lens,
+    Precondition, Prefetch, Purpose, Result, Snapshot, Step, Usage, Version, Watch, WatchKind,
+    WriteBody,
 };
 
 use super::commit;
@@ -61,15 +62,7 @@ impl Driver for Mongo {
         Ok(Box::new(MongoSnapshot::newest(&self.engine)?))
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        MongoSnapshot::newest(&self.engine)?.expecting(expect)
-    }
-
-    fn snapshot_for_update(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        MongoSnapshot::presumed(&self.engine)?.expecting(expect)
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
         let _commit = self.engine.streamed_write.read();
         let (version, from) = commit::commit(&self.engine, &batch, None)?;
@@ -107,15 +100,28 @@ impl Driver for Mongo {
         self.engine.server.flush()
     }
 
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
+    }
+}
+
+impl DriverExtension for Mongo {
+    fn snapshot_for(
+        &self,
+        purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        let snapshot = match purpose {
+            Purpose::Read => MongoSnapshot::newest(&self.engine)?,
+            Purpose::Update => MongoSnapshot::presumed(&self.engine)?,
+        };
+        snapshot.expecting(expect)
+    }
+
     fn is_current(&self, version: Version) -> Result<bool> {
         // Only a presumed snapshot was taken without reading the newest version.
         Ok(!self.engine.chain.may_be_presumed(version.0)
             || self.engine.newest()?.0.version <= version.0)
-    }
-
-    fn catch_up(&self) -> Result<()> {
-        // Every snapshot reads the newest version.
-        Ok(())
     }
 
     fn set_lens(&self, lens: Arc<dyn Lens>, _take: ImportDocument<'_>) -> Result<()> {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{CacheStatus, Change, Driver, Policy, Result, Snapshot, Step, Version};
+use espalier_keyspace::{
+    CacheStatus, Change, Driver, Policy, Prefetch, Result, Snapshot, Step, Version,
+};
 
 use super::follower::{Follower, FreshnessCheck};
 use super::options::{Options, ReadConsistency};
@@ -44,7 +46,10 @@ impl PolicyCache for Cached {
         self.view.apply_step(version, step)
     }
 
-    fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>> {
+    fn snapshot(
+        follower: &Arc<Follower<Self>>,
+        _expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
         match follower.cache().reads {
             ReadConsistency::Local => follower.catch_up()?,
             ReadConsistency::Linearizable => follower.catch_up_with_engine()?,

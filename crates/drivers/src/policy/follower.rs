@@ -130,8 +130,8 @@ impl<K: PolicyCache> Follower<K> {
         }
     }
 
-    pub(super) fn engine(&self) -> &dyn Driver {
-        &*self.engine
+    pub(super) fn engine(&self) -> &Arc<dyn Driver> {
+        &self.engine
     }
 
     pub(super) fn cache(&self) -> &K {
@@ -341,7 +341,7 @@ impl<K: PolicyCache> Follower<K> {
     /// Commits to the engine, and applies the result to the view.
     pub(super) fn commit(&self, batch: Batch) -> Result<Committed> {
         let _in_progress = CommitInProgress::new(&self.committing);
-        let outcome = self.engine.commit_with_step(batch);
+        let outcome = self.engine.commit(batch);
         if let Ok(Committed {
             version,
             step: Some(step),

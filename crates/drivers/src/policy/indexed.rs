@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use espalier_keyspace::{
     ByteMapCursor, CacheStatus, Change, Cursor, Direction, Driver, Error, ErrorKind, KeyRange,
-    Policy, Result, Snapshot, Version,
+    Policy, Prefetch, Result, Snapshot, Version,
 };
 
 use super::follower::{Follower, FreshnessCheck};
@@ -76,7 +76,10 @@ impl PolicyCache for Indexed {
         self.view.reload(engine, least)
     }
 
-    fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>> {
+    fn snapshot(
+        follower: &Arc<Follower<Self>>,
+        _expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
         let engine = follower.engine().snapshot()?;
         let version = engine.version();
         if follower.cache().version() < version {

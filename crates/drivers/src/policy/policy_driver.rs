@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, CacheStatus, Capability, Change, Committed, Driver, Error, ErrorKind, Finding,
-    ImportDocument, KeyRange, Lens, Precondition, Prefetch, Result, Snapshot, Step, Usage, Version,
-    Watch, WatchEvent, WriteBody,
+    Batch, CacheStatus, Capability, Change, Committed, Driver, DriverExtension, Error, ErrorKind,
+    KeyRange, Precondition, Prefetch, Purpose, Result, Snapshot, Step, Version, Watch, WatchEvent,
+    WriteBody, forward_driver,
 };
 
 use super::follower::{Follower, FollowerThread};
@@ -43,18 +43,13 @@ pub(super) trait PolicyCache: Sized + Send + Sync + 'static {
         StepResult::Skipped
     }
 
-    /// Creates a snapshot.
-    fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>>;
-
     /// Creates a snapshot with expected reads; a complete cache ignores them.
-    fn snapshot_with_prefetch(
+    fn snapshot(
         follower: &Arc<Follower<Self>>,
-        _expect: Prefetch<'_>,
-    ) -> Result<Box<dyn Snapshot + Send>> {
-        Self::snapshot(follower)
-    }
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>>;
 
-    /// See [`Driver::is_current`]; true for snapshots that read the engine.
+    /// See [`DriverExtension::is_current`]; true for snapshots that read the engine.
     fn is_current(_follower: &Follower<Self>, _seen: Version) -> Result<bool> {
         Ok(true)
     }
@@ -65,22 +60,21 @@ pub(super) trait PolicyCache: Sized + Send + Sync + 'static {
 
 /// The driver of a policy: an engine and its cache.
 pub(super) struct PolicyDriver<K: PolicyCache> {
+    engine: Arc<dyn Driver>,
     follower: FollowerThread<K>,
 }
 
 impl<K: PolicyCache> PolicyDriver<K> {
     /// Follows the engine from the version of the cache.
     pub(super) fn start(follower: Follower<K>) -> Result<Self> {
-        let follower = FollowerThread::start(follower)?;
-        Ok(Self { follower })
+        Ok(Self {
+            engine: Arc::clone(follower.engine()),
+            follower: FollowerThread::start(follower)?,
+        })
     }
 
     fn follower(&self) -> &Arc<Follower<K>> {
         self.follower.follower()
-    }
-
-    fn engine(&self) -> &dyn Driver {
-        self.follower().engine()
     }
 
     /// Makes a commit visible to the next reader of this process. After a conflict or an unknown outcome,
@@ -103,12 +97,10 @@ impl<K: PolicyCache> PolicyDriver<K> {
 }
 
 impl<K: PolicyCache> Driver for PolicyDriver<K> {
-    fn name(&self) -> &'static str {
-        self.engine().name()
-    }
+    forward_driver!(name, usage, check, flush => self.engine);
 
     fn capability(&self) -> Capability {
-        let capability = self.engine().capability();
+        let capability = self.engine.capability();
         Capability {
             remote: capability.remote && !K::IS_COMPLETE,
             ..capability
@@ -116,58 +108,54 @@ impl<K: PolicyCache> Driver for PolicyDriver<K> {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        K::snapshot(self.follower())
+        K::snapshot(self.follower(), &|_| {})
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        K::snapshot_with_prefetch(self.follower(), expect)
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         let outcome = self.follower().commit(batch);
         self.on_outcome(outcome.as_ref().map(|committed| committed.version));
         outcome
     }
 
     fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
-        let outcome = self.engine().write(preconditions, fill);
+        let outcome = self.engine.write(preconditions, fill);
         self.on_outcome(outcome.as_ref().copied());
         outcome
     }
 
     fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
         Ok(Box::new(PolicyWatch {
-            inner: self.engine().watch(range, after)?,
+            inner: self.engine.watch(range, after)?,
             follower: Arc::clone(self.follower()),
         }))
     }
 
-    fn usage(&self) -> Result<Usage> {
-        self.engine().usage()
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
     }
+}
 
-    fn check(&self) -> Result<Vec<Finding>> {
-        self.engine().check()
-    }
+impl<K: PolicyCache> DriverExtension for PolicyDriver<K> {
+    forward_driver!(flush_all, set_lens => self.engine);
 
-    fn flush(&self) -> Result<()> {
-        self.engine().flush()
+    fn snapshot_for(
+        &self,
+        _purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        K::snapshot(self.follower(), expect)
     }
 
     fn is_current(&self, seen: Version) -> Result<bool> {
         K::is_current(self.follower(), seen)
     }
 
+    fn catch_up(&self) -> Result<()> {
+        self.is_current(Version::default()).map(drop)
+    }
+
     fn cache_status(&self) -> CacheStatus {
         K::cache_status(self.follower())
-    }
-
-    fn flush_all(&self) -> Result<()> {
-        self.engine().flush_all()
-    }
-
-    fn set_lens(&self, lens: Arc<dyn Lens>, take: ImportDocument<'_>) -> Result<()> {
-        self.engine().set_lens(lens, take)
     }
 }
 

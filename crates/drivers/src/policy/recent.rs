@@ -109,11 +109,7 @@ impl PolicyCache for RecentValues {
         Ok(())
     }
 
-    fn snapshot(follower: &Arc<Follower<Self>>) -> Result<Box<dyn Snapshot + Send>> {
-        Self::snapshot_with_prefetch(follower, &|_| {})
-    }
-
-    fn snapshot_with_prefetch(
+    fn snapshot(
         follower: &Arc<Follower<Self>>,
         expect: Prefetch<'_>,
     ) -> Result<Box<dyn Snapshot + Send>> {

@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use espalier_keyspace::{
-    ByteMap, Change, Direction, Driver, Error, ErrorKind, KeyRange, Result, Snapshot, Step, Version,
+    ByteMap, Change, Direction, Driver, Error, ErrorKind, KeyRange, Result, Snapshot, Step,
+    Version, retry_too_old,
 };
 use parking_lot::Mutex;
 
@@ -117,9 +118,7 @@ impl<H: ValueRetention> View<H> {
         before: &VersionedMap,
         least: Version,
     ) -> Result<VersionedMap> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_too_old(LOAD_TRIES_MAX, || {
             let snapshot = engine.snapshot()?;
             let version = snapshot.version();
             if version < least {
@@ -129,13 +128,9 @@ impl<H: ValueRetention> View<H> {
                 );
                 return Err(Error::new(ErrorKind::Engine, message));
             }
-            match self.merge_snapshot(&*snapshot, &before.map) {
-                Ok(map) => return Ok(VersionedMap { version, map }),
-                Err(error)
-                    if error.kind() == ErrorKind::SnapshotTooOld && tries < LOAD_TRIES_MAX => {}
-                Err(error) => return Err(error),
-            }
-        }
+            let map = self.merge_snapshot(&*snapshot, &before.map)?;
+            Ok(VersionedMap { version, map })
+        })
     }
 
     /// Returns `before` with all differences to the snapshot applied.

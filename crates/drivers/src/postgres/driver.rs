@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Finding, ImportDocument, KeyRange, Lens, Precondition,
-    Prefetch, Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
+    Batch, Capability, Committed, Driver, DriverExtension, Finding, ImportDocument, KeyRange, Lens,
+    Precondition, Prefetch, Purpose, Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -62,14 +62,10 @@ impl Driver for Postgres {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot_with_prefetch(&|_| {})
+        Ok(Box::new(PostgresSnapshot::new(&self.engine, &|_| {})?))
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(Box::new(PostgresSnapshot::new(&self.engine, expect)?))
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         commit::commit(&self.engine, batch)
     }
 
@@ -91,6 +87,20 @@ impl Driver for Postgres {
 
     fn flush(&self) -> Result<()> {
         engine::flush(&self.engine)
+    }
+
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
+    }
+}
+
+impl DriverExtension for Postgres {
+    fn snapshot_for(
+        &self,
+        _purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(PostgresSnapshot::new(&self.engine, expect)?))
     }
 
     fn set_lens(&self, lens: Arc<dyn Lens>, _take: ImportDocument<'_>) -> Result<()> {

@@ -23,13 +23,11 @@ impl Changes {
     }
 
     /// An empty list with capacity for about this many bytes.
-    #[cfg(feature = "mongo")]
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }
 
     /// Decodes changes; `None` if the bytes are invalid.
-    #[cfg(feature = "postgres")]
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
@@ -50,7 +48,6 @@ impl Changes {
     }
 
     /// Appends the changes of another commit.
-    #[cfg(feature = "postgres")]
     pub(super) fn append(&mut self, other: &Self) {
         self.0.extend_from_slice(other.bytes());
     }

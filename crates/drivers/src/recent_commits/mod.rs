@@ -8,15 +8,10 @@ mod changes;
 mod recorder;
 mod ring;
 
-#[cfg(feature = "mongo")]
 pub(crate) use changes::ChangeRef;
-#[cfg(any(feature = "postgres", feature = "mongo"))]
 pub(crate) use changes::Changes;
-#[cfg(feature = "redis")]
 pub(crate) use recorder::RECORD_BYTES_MAX;
 pub(crate) use recorder::{Effect, Recorder};
-#[cfg(any(feature = "redis", feature = "etcd"))]
 pub(crate) use ring::clip;
-#[cfg(feature = "mongo")]
 pub(crate) use ring::event_of;
 pub(crate) use ring::{RecentCommits, deadline};

@@ -30,7 +30,6 @@ impl Recorder {
     }
 
     /// A recorder that only detects whether there are changes.
-    #[cfg(feature = "memory")]
     pub(crate) fn effect_only() -> Self {
         Self {
             changes: None,
@@ -39,7 +38,6 @@ impl Recorder {
     }
 
     /// A recorder that contains `changes`.
-    #[cfg(feature = "postgres")]
     pub(crate) fn of(changes: Changes) -> Self {
         let effect = match changes.bytes().is_empty() {
             true => Effect::Nothing,
@@ -52,7 +50,6 @@ impl Recorder {
     }
 
     /// A recorder with capacity for about this many bytes.
-    #[cfg(feature = "mongo")]
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
             changes: Some(Changes::with_capacity(bytes.min(RECORD_BYTES_MAX))),
@@ -61,7 +58,6 @@ impl Recorder {
     }
 
     /// A recorder whose changes exceed the limit.
-    #[cfg(feature = "mongo")]
     pub(crate) fn overflowed() -> Self {
         Self {
             changes: None,
@@ -74,7 +70,6 @@ impl Recorder {
     }
 
     /// The changes in order; `None` if they exceed the limit.
-    #[cfg(any(feature = "postgres", feature = "mongo"))]
     pub(crate) fn changes(&self) -> Option<&Changes> {
         self.changes.as_ref()
     }
@@ -85,7 +80,6 @@ impl Recorder {
     }
 
     /// Appends the changes of another recorder.
-    #[cfg(feature = "postgres")]
     pub(crate) fn append(&mut self, other: Self) {
         if other.effect == Effect::Changed {
             match other.changes {

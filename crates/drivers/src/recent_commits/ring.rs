@@ -66,7 +66,6 @@ impl RecentCommits {
     }
 
     /// Appends a commit and wakes the watchers. Versions must increase.
-    #[cfg(any(test, feature = "memory", feature = "embedded", feature = "sqlite"))]
     pub(crate) fn push(&self, version: Version, recorder: Recorder) {
         let mut ring = self.ring.lock();
         debug_assert!(version > ring.newest, "versions of commits increase");
@@ -75,13 +74,11 @@ impl RecentCommits {
     }
 
     /// The newest version in the ring.
-    #[cfg(feature = "postgres")]
     pub(crate) fn newest(&self) -> Version {
         self.ring.lock().newest
     }
 
     /// Appends a commit if it is the next one, and wakes the watchers.
-    #[cfg(feature = "postgres")]
     pub(crate) fn push_next(&self, version: Version, recorder: Recorder) {
         let mut ring = self.ring.lock();
         if version.0 == ring.newest.0 + 1 {
@@ -91,12 +88,6 @@ impl RecentCommits {
     }
 
     /// Appends a gap up to `version`, made by other processes, unless the ring contains it already.
-    #[cfg(any(
-        feature = "embedded",
-        feature = "sqlite",
-        feature = "postgres",
-        feature = "mongo"
-    ))]
     pub(crate) fn push_foreign(&self, version: Version) {
         let mut ring = self.ring.lock();
         if version > ring.newest {
@@ -107,7 +98,6 @@ impl RecentCommits {
 
     /// Appends a commit and wakes the watchers. If it is not the next one, or its changes are unknown, the
     /// ring restarts after it: that commit and those before it can be read elsewhere.
-    #[cfg(feature = "mongo")]
     pub(crate) fn push_or_reset(&self, version: Version, changes: Option<Changes>) {
         let mut ring = self.ring.lock();
         if version.0 == ring.newest.0 + 1 && changes.is_some() {
@@ -121,7 +111,6 @@ impl RecentCommits {
     }
 
     /// The newest version that is no longer in the ring.
-    #[cfg(feature = "mongo")]
     pub(crate) fn forgotten(&self) -> Version {
         self.ring.lock().forgotten
     }

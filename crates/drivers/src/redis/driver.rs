@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Driver, Finding, KeyRange, Precondition, Prefetch, Result,
-    Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
+    Batch, Capability, Committed, Driver, DriverExtension, Finding, KeyRange, Precondition,
+    Prefetch, Purpose, Result, Snapshot, Usage, Version, Watch, WatchKind, WriteBody,
 };
 
 use super::commit;
@@ -65,11 +65,7 @@ impl Driver for Redis {
         Ok(Box::new(RedisSnapshot::new(&self.engine)?))
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        Ok(Box::new(RedisSnapshot::expecting(&self.engine, expect)?))
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         let version = commit::commit(&self.engine, &batch)?;
         Ok(Committed::alone(version, batch))
     }
@@ -93,5 +89,19 @@ impl Driver for Redis {
 
     fn flush(&self) -> Result<()> {
         engine::flush(&self.engine)
+    }
+
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
+    }
+}
+
+impl DriverExtension for Redis {
+    fn snapshot_for(
+        &self,
+        _purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        Ok(Box::new(RedisSnapshot::expecting(&self.engine, expect)?))
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Committed, Error, ErrorKind, KeyExisted, KeyRange, Lens, OperationRef, Precondition,
-    Result, Snapshot, Version, WriteBody, Writer, counter,
+    Batch, Committed, Error, ErrorKind, KeyExisted, KeyRange, Lens, Precondition, Result, Snapshot,
+    Version, WriteBody,
 };
 use rusqlite::Connection;
 
@@ -14,6 +14,7 @@ use super::snapshot::{UncommittedSnapshot, get};
 use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
 use crate::readable_columns::columns;
 use crate::recent_commits::{Effect, Recorder};
+use crate::streamed_write::{self, StreamedWrite};
 
 const DELETE_ALL: &str = "DELETE FROM entries";
 const DELETE_FROM: &str = "DELETE FROM entries WHERE key >= ?1";
@@ -41,8 +42,7 @@ pub(super) fn write(
         .try_for_each(Precondition::check_limits)?;
     engine.queue.lead(|| {
         let filled = change(engine, |writer| {
-            group_commit::test(writer, preconditions)?;
-            fill(writer).map_err(Abort::Refused)
+            streamed_write::run(writer, preconditions, fill)
         });
         filled.map_err(|stop| {
             let error = group_commit::error_of(&**engine, stop);
@@ -171,12 +171,6 @@ fn write_failed() -> Error {
 }
 
 impl SqliteWriter<'_> {
-    /// Marks the write as failed and returns the error of the operation.
-    fn failure(&mut self, error: rusqlite::Error) -> Error {
-        self.state = WriteState::Failed;
-        self.engine.commit_error(error)
-    }
-
     /// Stores the readable columns of a row, if the file has them and they can be computed already.
     fn set_columns(&self, key: &[u8], value: &[u8]) -> rusqlite::Result<()> {
         let Some(lens) = &self.lens else {
@@ -189,13 +183,6 @@ impl SqliteWriter<'_> {
         match columns(&**lens, &state, key, value) {
             Some(columns) => set_columns(&self.transaction, key, &columns),
             None => Ok(()),
-        }
-    }
-
-    fn check_usable(&self) -> Result<()> {
-        match self.state {
-            WriteState::Open => Ok(()),
-            WriteState::Failed => Err(write_failed()),
         }
     }
 }
@@ -234,70 +221,38 @@ impl WriteTransaction for SqliteWriter<'_> {
         }
         Ok(())
     }
-
-    fn add_to_counter(
-        &mut self,
-        key: &[u8],
-        delta: i64,
-    ) -> std::result::Result<(), Abort<rusqlite::Error>> {
-        let stored = get(self.transaction.connection(), key)?;
-        let sum = counter::add(key, stored.as_deref(), delta).map_err(Abort::Refused)?;
-        Ok(self.set(key, &sum)?)
-    }
 }
 
-impl Writer for SqliteWriter<'_> {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        OperationRef::Put(key, value).check_limits()?;
-        self.check_usable()?;
-        self.set(key, value).map_err(|error| self.failure(error))
+impl StreamedWrite for SqliteWriter<'_> {
+    fn set_new(&mut self, key: &[u8], value: &[u8]) -> rusqlite::Result<KeyExisted> {
+        if !self.transaction.put_new(key, value)? {
+            return Ok(KeyExisted::Yes);
+        }
+        self.recorder.put(key, value);
+        self.set_columns(key, value)?;
+        Ok(KeyExisted::No)
     }
 
-    fn put_new(&mut self, key: &[u8], value: &[u8]) -> Result<KeyExisted> {
-        OperationRef::Put(key, value).check_limits()?;
-        self.check_usable()?;
-        match self.transaction.put_new(key, value) {
-            Ok(false) => Ok(KeyExisted::Yes),
-            Ok(true) => {
-                self.recorder.put(key, value);
-                let stored = self.set_columns(key, value);
-                stored.map_err(|error| self.failure(error))?;
-                Ok(KeyExisted::No)
-            }
-            Err(error) => Err(self.failure(error)),
+    fn view(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(UncommittedSnapshot {
+            connection: self.transaction.connection(),
+            before: self.before,
+        })
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        match self.state {
+            WriteState::Open => Ok(()),
+            WriteState::Failed => Err(write_failed()),
         }
     }
 
-    fn get(&mut self, key: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
-        let value = get(self.transaction.connection(), key).map_err(engine_error)?;
-        Ok(value.map(Cow::Owned))
+    fn read_error(&self, error: rusqlite::Error) -> Error {
+        engine_error(error)
     }
 
-    fn snapshot(&mut self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(UncommittedSnapshot {
-            connection: self.transaction.connection(),
-            before: self.before,
-        }))
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        OperationRef::Delete(key).check_limits()?;
-        self.check_usable()?;
-        self.remove(key).map_err(|error| self.failure(error))
-    }
-
-    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
-        self.check_usable()?;
-        self.remove_range(range)
-            .map_err(|error| self.failure(error))
-    }
-
-    fn add(&mut self, key: &[u8], delta: i64) -> Result<()> {
-        OperationRef::Add(key, delta).check_limits()?;
-        self.check_usable()?;
-        self.add_to_counter(key, delta).map_err(|stop| match stop {
-            Abort::Refused(error) | Abort::NotBegun(error) => error,
-            Abort::Failed(error) | Abort::Unknown(error) => self.failure(error),
-        })
+    fn write_error(&mut self, error: rusqlite::Error) -> Error {
+        self.state = WriteState::Failed;
+        self.engine.commit_error(error)
     }
 }

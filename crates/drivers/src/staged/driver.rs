@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Direction, Driver, Error, ErrorKind, Finding, KeyRange,
-    Precondition, Prefetch, Result, Snapshot, Step, Usage, Version, Watch, WriteBody,
+    Batch, Capability, Committed, Direction, Driver, DriverExtension, Error, ErrorKind, Finding,
+    KeyRange, Precondition, Prefetch, Purpose, Result, Snapshot, Step, Usage, Version, Watch,
+    WriteBody,
 };
 use parking_lot::{Mutex, RwLock};
 
@@ -171,15 +172,10 @@ impl<C: CellStore> Driver for StagedDriver<C> {
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot_with_prefetch(&|_| {})
+        Ok(Box::new(StagedSnapshot::newest(&self.shared)?))
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
-        let snapshot = StagedSnapshot::newest_expecting(&self.shared, expect)?;
-        Ok(Box::new(snapshot))
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
+    fn commit(&self, batch: Batch) -> Result<Committed> {
         batch.check_limits()?;
         let _commit = self.shared.write_lock.read();
         let (version, from) = self.shared.commit(&batch, None)?;
@@ -212,5 +208,20 @@ impl<C: CellStore> Driver for StagedDriver<C> {
     fn flush(&self) -> Result<()> {
         // Everything acknowledged by the engine is durable.
         Ok(())
+    }
+
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
+    }
+}
+
+impl<C: CellStore> DriverExtension for StagedDriver<C> {
+    fn snapshot_for(
+        &self,
+        _purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
+        let snapshot = StagedSnapshot::newest_expecting(&self.shared, expect)?;
+        Ok(Box::new(snapshot))
     }
 }

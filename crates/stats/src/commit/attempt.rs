@@ -1,8 +1,8 @@
 //! Commits requests optimistically: what was read is a precondition, and conflicts are retried.
 
 use espalier_keyspace::{
-    Batch, ConflictRetry, ErrorKind as KeyspaceErrorKind, KeyRange, OperationRef, PrefetchList,
-    Snapshot, Version, Writer,
+    Batch, ConflictRetry, ErrorKind as KeyspaceErrorKind, KeyRange, OPTIMISTIC_CONFLICTS_MAX,
+    PrefetchList, Snapshot, Transact, retry_conflicts,
 };
 
 use super::latest::add_to_latest;
@@ -10,7 +10,7 @@ use super::plan::{Planner, Target};
 use super::rows::{RowBefore, Rows};
 use crate::calendar::seconds;
 use crate::import::{ImportProgress, name_in_use};
-use crate::limits::{CONFLICTS_MAX, REQUEST_ID_SECONDS};
+use crate::limits::REQUEST_ID_SECONDS;
 use crate::number::{put_varint, take_varint};
 use crate::row::MergeMode;
 use crate::stats::{ActiveSettings, Stats};
@@ -42,70 +42,37 @@ impl Stats {
 
     fn commit_together(&self, requests: &[Request]) -> Result<Vec<Outcome>> {
         let active = self.active();
-        let mut is_current = false;
-        let mut contention = ConflictRetry::new();
-        loop {
-            let result = match contention.tries() {
-                CONFLICTS_MAX => self.commit_alone(&active, requests).map_err(Rejection::of),
-                _ => self.commit_on_newest(&active, requests),
-            };
-            match result {
-                Ok(outcomes) => {
-                    if let Some(trusted) = self.trusted_time_to_store(&active) {
-                        self.retention_clock.set_stored(trusted);
-                    }
-                    return Ok(outcomes);
-                }
-                Err(Rejection { error, .. }) if error.keyspace().is_some_and(is_overtaken) => {
-                    contention.wait_after_conflict()?;
-                }
-                // A rejection may be based on stale data.
-                Err(Rejection {
-                    error,
-                    read_version: Some(read_version),
-                }) if error.keyspace().is_none() && !is_current => {
-                    if self.driver.is_current(read_version)? {
-                        return Err(error);
-                    }
-                    is_current = true;
-                }
-                Err(Rejection { error, .. }) => return Err(error),
-            }
+        let outcomes = retry_conflicts(ConflictRetry::new(), |conflicts| match conflicts {
+            OPTIMISTIC_CONFLICTS_MAX => self.commit_alone(&active, requests),
+            _ => self.commit_on_newest(&active, requests),
+        })?;
+        if let Some(trusted) = self.trusted_time_to_store(&active) {
+            self.retention_clock.set_stored(trusted);
         }
+        Ok(outcomes)
     }
 
     fn commit_on_newest(
         &self,
         active: &ActiveSettings,
         requests: &[Request],
-    ) -> std::result::Result<Vec<Outcome>, Rejection> {
+    ) -> Result<Vec<Outcome>> {
         let expect = |expected: &mut PrefetchList| self.prefetch(active, requests, expected);
         let mut writes = requests.iter().flat_map(|request| &request.writes);
         // An adjustment continues from an earlier bucket; if a newer bucket than the visible one exists, no
         // precondition covers it.
-        let snapshot = match writes.any(|write| write.action == Action::Adjust) {
-            true => self.driver.snapshot_with_prefetch(&expect),
-            false => self.driver.snapshot_for_update(&expect),
+        let must_be_newest = writes.any(|write| write.action == Action::Adjust);
+        let snapshot = || match must_be_newest {
+            true => Ok(self.driver.snapshot_with_prefetch(&expect)?),
+            false => Ok(self.driver.snapshot_for_update(&expect)?),
         };
-        let snapshot = snapshot.map_err(|error| Rejection::of(error.into()))?;
-        let read_version = Some(snapshot.version());
-        let committed = self.commit_on(snapshot, active, requests);
-        committed.map_err(|error| Rejection {
-            error,
-            read_version,
+        let once = Transact {
+            retry: ConflictRetry::never(),
+            ..Transact::new(&*self.driver)
+        };
+        once.run(&snapshot, &mut |snapshot| {
+            self.batch(active, &*snapshot, requests)
         })
-    }
-
-    fn commit_on(
-        &self,
-        snapshot: Box<dyn Snapshot + Send>,
-        active: &ActiveSettings,
-        requests: &[Request],
-    ) -> Result<Vec<Outcome>> {
-        let (batch, outcomes) = self.batch(active, &*snapshot, requests)?;
-        drop(snapshot);
-        self.driver.commit(batch)?;
-        Ok(outcomes)
     }
 
     /// The progress of the import with a name; `None` if none is remembered.
@@ -159,32 +126,12 @@ impl Stats {
 
     /// Commits inside an engine write, which no other writer can overtake if the engine serializes writes.
     fn commit_alone(&self, active: &ActiveSettings, requests: &[Request]) -> Result<Vec<Outcome>> {
-        let mut result = Ok(Vec::new());
-        let written = self.driver.write(&[], &mut |writer| {
-            let prepared = match writer.snapshot() {
-                Ok(snapshot) => self.batch(active, &*snapshot, requests),
-                Err(error) => return Err(error),
-            };
-            match prepared {
-                Ok((batch, outcomes)) => {
-                    result = Ok(outcomes);
-                    apply(writer, &batch)
-                }
-                Err(error) => {
-                    result = Err(error);
-                    let message = "the request was rejected";
-                    Err(espalier_keyspace::Error::new(
-                        KeyspaceErrorKind::Aborted,
-                        message,
-                    ))
-                }
-            }
-        });
-        match (written, result) {
-            (_, Err(error)) => Err(error),
-            (Err(error), Ok(_)) => Err(error.into()),
-            (Ok(_), Ok(outcomes)) => Ok(outcomes),
-        }
+        let (_, outcomes) = espalier_keyspace::write(&*self.driver, &[], &mut |writer| {
+            let (batch, outcomes) = self.batch(active, &*writer.snapshot()?, requests)?;
+            batch.apply_to(writer)?;
+            Ok::<_, Error>(outcomes)
+        })?;
+        Ok(outcomes)
     }
 
     fn batch(
@@ -223,31 +170,6 @@ fn remembered(stored: Option<&[u8]>, now: i64) -> Result<Option<&[u8]>> {
     Ok((done_at >= oldest(now)).then_some(row))
 }
 
-/// The reason why nothing was committed.
-struct Rejection {
-    error: Error,
-    /// The engine version that the decision was based on, if it may be stale.
-    read_version: Option<Version>,
-}
-
-impl Rejection {
-    fn of(error: Error) -> Self {
-        let read_version = None;
-        Self {
-            error,
-            read_version,
-        }
-    }
-}
-
-/// Whether another writer was faster.
-fn is_overtaken(error: &espalier_keyspace::Error) -> bool {
-    matches!(
-        error.kind(),
-        KeyspaceErrorKind::Conflict | KeyspaceErrorKind::SnapshotTooOld
-    )
-}
-
 /// Whether an error of a batch may be caused by one of its requests.
 fn may_be_of_one_request(kind: KeyspaceErrorKind) -> bool {
     matches!(
@@ -257,17 +179,6 @@ fn may_be_of_one_request(kind: KeyspaceErrorKind) -> bool {
             | KeyspaceErrorKind::BatchTooLarge
             | KeyspaceErrorKind::Overflow
     )
-}
-
-fn apply(writer: &mut dyn Writer, batch: &Batch) -> espalier_keyspace::Result<()> {
-    batch
-        .operations()
-        .try_for_each(|operation| match operation {
-            OperationRef::Put(key, value) => writer.put(key, value),
-            OperationRef::Delete(key) => writer.delete(key),
-            OperationRef::DeleteRange(range) => writer.delete_range(range),
-            OperationRef::Add(key, delta) => writer.add(key, delta),
-        })
 }
 
 /// The state while one batch is built.

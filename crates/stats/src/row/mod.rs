@@ -10,7 +10,7 @@
 //! decided against it, with 23 values at 7 granularities (161 counters), are in docs/decisions/0039: the 161
 //! counters cost the engine 161 searches, the seven rows cost seven; a series is read from 23 times fewer
 //! keys; and only in a row can numbers be wider than 64 bits, or decimals. The price of a row is that it is
-//! read before it is written. Therefore the writes of one process are grouped (`commit/queue.rs`), and those
+//! read before it is written. Therefore the writes of one process are grouped (`GroupQueue`), and those
 //! of several processes detect each other by preconditions.
 
 mod encoding;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, ConflictRetry, Direction, ErrorKind, KeyRange, Snapshot};
+use espalier_keyspace::{Batch, ConflictRetry, Direction, KeyRange, Snapshot, retry_conflicts};
 use espalier_yang::error::ERRORS_MAX;
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, Errors, Schema};
@@ -55,15 +55,9 @@ impl Store {
         options: UpgradeOptions<'_>,
     ) -> Result<UpgradeReport> {
         let schema = Arc::new(Schema::compile(source)?);
-        let mut retry = ConflictRetry::new();
-        loop {
-            match self.upgrade_once((dataspace, name), (source, &schema), options, None) {
-                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
-                    retry.wait_after_conflict()?;
-                }
-                result => return result,
-            }
-        }
+        retry_conflicts(ConflictRetry::new(), |_| {
+            self.upgrade_once((dataspace, name), (source, &schema), options, None)
+        })
     }
 
     /// Like [`Self::upgrade_schema_set`], with a document that is loaded in the same commit: the data must be

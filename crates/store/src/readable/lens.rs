@@ -53,11 +53,7 @@ impl StoreLens {
             anchor: anchor.row().id,
             datastore: datastore.id(),
         };
-        let state = TreeState {
-            snapshot: state,
-            compiled: &compiled,
-            tree,
-        };
+        let state = TreeState::new(state, &compiled, tree);
         print_stored(state, out)
     }
 
@@ -69,11 +65,7 @@ impl StoreLens {
             return Ok(None);
         };
         let title = names::title(&anchor.dataspace, &anchor.row.name, datastore);
-        let state = TreeState {
-            snapshot: state,
-            compiled: &anchor.compiled,
-            tree,
-        };
+        let state = TreeState::new(state, &anchor.compiled, tree);
         readable(state, title, key, value)
     }
 }

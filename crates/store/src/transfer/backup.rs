@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
-use espalier_keyspace::{Driver, ErrorKind};
+use espalier_keyspace::{Driver, retry_too_old};
 
 use super::digest::Digest;
 use super::file::{BackupHeader, BackupWriter};
@@ -34,19 +34,15 @@ pub fn backup(
     now: Timestamp,
     progress: Progress<'_>,
 ) -> Result<BackupReport> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
+    retry_too_old(TRIES_MAX, || {
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
-        match write(from, file, now, progress) {
-            Err(Error::Engine(error))
-                if error.kind() == ErrorKind::SnapshotTooOld && tries < TRIES_MAX => {}
+        write(from, file, now, progress).map_err(|error| match error {
             // This process uses no other file here.
-            Err(Error::Read(error)) => return Err(Error::Write(error)),
-            result => return result,
-        }
-    }
+            Error::Read(error) => Error::Write(error),
+            error => error,
+        })
+    })
 }
 
 fn write(

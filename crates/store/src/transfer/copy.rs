@@ -1,6 +1,6 @@
 //! The copy of one engine to another.
 
-use espalier_keyspace::{Driver, ErrorKind};
+use espalier_keyspace::{Driver, retry_too_old};
 
 use super::destination::Target;
 use super::rows::Scanned;
@@ -26,9 +26,8 @@ pub fn copy(
     existing: ExistingRows,
     progress: Progress<'_>,
 ) -> Result<TransferReport> {
-    let (mut changed, mut is_resumed, mut tries) = (0, false, 0);
-    loop {
-        tries += 1;
+    let (mut changed, mut is_resumed, mut is_first) = (0, false, true);
+    retry_too_old(TRIES_MAX, || {
         let snapshot = from.snapshot()?;
         reject_unfinished(&*snapshot)?;
         let is_source = || {
@@ -40,21 +39,14 @@ pub fn copy(
         };
         let version = snapshot.version().0;
         let mut target = Target::begin(to, name, version, existing, &is_source)?;
-        is_resumed |= tries == 1 && target.is_resumed;
-        let mut rows = Scanned::all(&*snapshot)?;
-        match target.write_rows(&mut rows, progress) {
-            Ok((digest, written)) => {
-                changed += written;
-                target.finish(&digest, progress)?;
-                return Ok(TransferReport {
-                    digest,
-                    changed,
-                    is_resumed,
-                });
-            }
-            Err(Error::Engine(error))
-                if error.kind() == ErrorKind::SnapshotTooOld && tries < TRIES_MAX => {}
-            Err(error) => return Err(error),
-        }
-    }
+        is_resumed |= std::mem::take(&mut is_first) && target.is_resumed;
+        let (digest, written) = target.write_rows(&mut Scanned::all(&*snapshot)?, progress)?;
+        changed += written;
+        target.finish(&digest, progress)?;
+        Ok(TransferReport {
+            digest,
+            changed,
+            is_resumed,
+        })
+    })
 }

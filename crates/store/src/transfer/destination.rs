@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, Operation};
+use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, Operation, retry_too_old};
 
 use super::digest::{Digest, Digester};
 use super::marker::Marker;
@@ -272,15 +272,7 @@ impl<'a> Target<'a> {
     }
 
     fn read_back(&self, progress: Progress<'_>) -> Result<Digest> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match digest(self.driver, progress) {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::SnapshotTooOld && tries < VERIFY_TRIES_MAX => {}
-                result => return result,
-            }
-        }
+        retry_too_old(VERIFY_TRIES_MAX, || digest(self.driver, progress))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The steps:
 //!
-//! 1. *propose*: `try_commit` applies the edits to an overlay; subscribers may add edits;
+//! 1. *propose*: the caller applies its edits to an overlay; subscribers may add edits;
 //! 2. *authorise*: the caller's guard is checked before the proposal, the locks after it;
 //! 3. *validate* the constraints;
 //! 4. *log* the changes in the batch;
@@ -10,12 +10,13 @@
 //! 6. *commit* the batch;
 //! 7. *notify* subscribers.
 //!
-//! A conflict with another process repeats all steps on a new snapshot.
+//! `prepare` makes the batch (steps 2 to 5). A conflict with another process repeats all steps on a new snapshot.
 
 use std::borrow::Cow;
 
 use espalier_keyspace::{
-    Batch, Direction, ErrorKind, KeyRange, Precondition, Prefetch, PrefetchList, Snapshot,
+    Batch, ConflictRetry, Direction, KeyRange, KeyspaceCause, Precondition, Prefetch, PrefetchList,
+    Snapshot,
 };
 
 use espalier_yang::Errors;
@@ -30,18 +31,15 @@ use super::log::CommitLog;
 use super::operational::record_origins;
 use super::proposal::Proposal;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
+use super::subscribe::AnnouncedCommit;
 use super::too_big::is_too_big;
 use super::tree::Tree;
 use super::validate::{are_indexes_current, definition_key, rebuild, validate};
 use super::view::View;
-use crate::catalog::AnchorRow;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
-
-/// Maximum number of tries of a commit when other processes change the datastore meanwhile.
-const COMMIT_TRIES_MAX: usize = 64;
 
 /// The version and the preconditions that a commit is based on.
 pub(super) struct Basis {
@@ -100,39 +98,18 @@ impl Tree {
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
         let _one_at_a_time = self.store().lock(self.id());
-        let mut tries = 0;
-        let mut is_current = false;
-        loop {
-            tries += 1;
-            let view = self.view_with_indexes(expect)?;
-            let version = view.state().snapshot.version();
-            match self.try_commit(view, options, effect, propose) {
-                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
-                    self.check_anchor(&error)?;
-                    if tries == COMMIT_TRIES_MAX {
-                        return Err(error.into());
-                    }
-                }
-                result if is_current || !requires_newest_state(&result) => return result,
-                result if self.store().driver().is_current(version)? => return result,
-                _ => is_current = true,
+        let snapshot = || self.snapshot_with_indexes(expect);
+        let prepared = self.transact(ConflictRetry::new(), &snapshot, &mut |snapshot| {
+            let view = self.stored_view_of(snapshot)?.for_change();
+            // Authorise: the caller's guard.
+            if let Some(guard) = options.guard {
+                guard(&view)?;
             }
-        }
-    }
-
-    fn try_commit(
-        &self,
-        view: View,
-        options: CommitOptions<'_>,
-        effect: ConfirmEffect<'_>,
-        propose: &mut dyn FnMut(View) -> Result<Proposal>,
-    ) -> Result<Commit> {
-        // Authorise: the caller's guard.
-        if let Some(guard) = options.guard {
-            guard(&view)?;
-        }
-        // Propose.
-        self.commit_proposal_with(propose(view)?, options, effect)
+            // Propose.
+            let proposal = propose(view)?;
+            self.prepare(proposal, options, effect)
+        })?;
+        Ok(prepared.notify(options))
     }
 
     pub(super) fn commit_proposal(
@@ -140,22 +117,30 @@ impl Tree {
         proposal: Proposal,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        self.commit_proposal_with(proposal, options, ConfirmEffect::Edit)
+        let (batch, prepared) = self.prepare(proposal, options, ConfirmEffect::Edit)?;
+        if prepared.commit.is_changed {
+            self.store().driver().commit(batch)?;
+        }
+        Ok(prepared.notify(options))
     }
 
-    fn commit_proposal_with(
+    /// All steps before the commit itself. The batch is empty if the proposal changes nothing.
+    fn prepare(
         &self,
         mut proposal: Proposal,
         options: CommitOptions<'_>,
         effect: ConfirmEffect<'_>,
-    ) -> Result<Commit> {
+    ) -> Result<(Batch, PreparedCommit)> {
+        // Authorise: the locks.
         let Proposal { overlay, extra, .. } = &mut proposal;
         let pinned = self.authorise(overlay, options.session, effect, extra)?;
         self.propose_subscriber_edits(&mut proposal.overlay, &mut proposal.touched)?;
+        // Validate.
         if self.is_validated() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
         }
+        // Log.
         let Proposal {
             mut overlay,
             mut touched,
@@ -177,13 +162,11 @@ impl Tree {
         batch.hint_sequential_reads();
         self.log_changes(&overlay, &mut log, &mut batch)?;
         if !log.has_records() {
-            return Ok(Commit {
-                version: last.version,
-                time: last.time,
-                is_changed: false,
-            });
+            return Ok((Batch::new(), PreparedCommit::unchanged(last)));
         }
+        // Announce.
         let announced = self.announce(&overlay)?;
+        // The rest of the batch: the data, the stamps, what retention removes, the preconditions.
         if self.datastore() == Datastore::Operational {
             record_origins(&mut overlay, self.compiled(), self.id(), options.origin)?;
             // Its parts have no validators: the data of providers changes without a commit.
@@ -197,17 +180,9 @@ impl Tree {
         }
         log.finish(&mut batch)?;
         self.prune(base.base(), stamp, pinned, &mut batch)?;
-        for Precondition { key, value } in conditions {
-            batch.require(key, value);
-        }
+        batch.require_all(conditions);
         drop(base);
-        self.store().driver().commit(batch)?;
-        announced.notify(stamp, options);
-        Ok(Commit {
-            version: stamp.version,
-            time: stamp.time,
-            is_changed: true,
-        })
+        Ok((batch, PreparedCommit::changed(stamp, announced)))
     }
 
     /// Writes the changes to the log. A key or value that exceeds the limits of the key space is an error.
@@ -219,11 +194,7 @@ impl Tree {
             }
             log.record(change.key, change.old, change.new, batch)
         })?;
-        let state = TreeState {
-            snapshot: overlay,
-            compiled: self.compiled(),
-            tree: self.id(),
-        };
+        let state = TreeState::new(overlay, self.compiled(), self.id());
         let mut errors = Errors::new();
         for (key, value) in too_big {
             errors.push(state.too_big(&key, &value)?);
@@ -232,20 +203,18 @@ impl Tree {
     }
 
     /// The stored state, with the indexes that the constraints need.
-    fn view_with_indexes(&self, expect: Prefetch<'_>) -> Result<View> {
-        let snapshot = self.store().driver().snapshot_for_update(&|expected| {
+    fn snapshot_with_indexes(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+        let driver = self.store().driver();
+        let snapshot = driver.snapshot_for_update(&|expected| {
             self.expect_commit_reads(expected);
             expect(expected);
         })?;
-        let view = self.stored_view_of(snapshot)?.for_change();
-        if !self.is_validated()
-            || are_indexes_current(self.compiled(), self.id(), view.state().snapshot)?
-        {
-            return Ok(view);
+        if !self.is_validated() || are_indexes_current(self.compiled(), self.id(), &*snapshot)? {
+            return Ok(snapshot);
         }
-        drop(view);
+        drop(snapshot);
         self.ensure_indexes()?;
-        Ok(self.stored_view()?.for_change())
+        Ok(driver.snapshot()?)
     }
 
     /// Prefetches what every commit reads.
@@ -276,20 +245,13 @@ impl Tree {
         }
         let Basis { conditions, .. } = self.basis(&*snapshot)?;
         drop(snapshot);
-        let mut failure = None;
-        let outcome = self.store().driver().write(&conditions, &mut |writer| {
-            rebuild(self.compiled(), self.id(), writer).map_err(|error| {
-                failure = Some(error);
-                espalier_keyspace::Error::new(ErrorKind::Aborted, "the indexes were not built")
-            })
+        let driver = self.store().driver();
+        let written = espalier_keyspace::write(&**driver, &conditions, &mut |writer| {
+            rebuild(self.compiled(), self.id(), writer)
         });
-        match (failure, outcome) {
-            (Some(error), _) => Err(error),
-            (None, Err(error)) if error.kind() == ErrorKind::Conflict => {
-                self.check_anchor(&error)?;
-                self.ensure_indexes()
-            }
-            (None, outcome) => Ok(outcome.map(|_| ())?),
+        match self.checked_conflict(written) {
+            Err(error) if error.is_conflict() => self.ensure_indexes(),
+            written => written.map(drop),
         }
     }
 
@@ -302,7 +264,6 @@ impl Tree {
             .as_deref()
             .map_or(Ok(StampRecord::default()), StampRecord::decode)?;
         let last = record.any;
-        let AnchorRow { key, value, .. } = self.anchor().clone();
         Ok(Basis {
             last,
             next: Stamp {
@@ -314,10 +275,7 @@ impl Tree {
                     key: root,
                     value: stored,
                 },
-                Precondition {
-                    key,
-                    value: Some(value),
-                },
+                self.anchor_precondition(),
                 self.compiled().modules_precondition.clone(),
             ],
         })
@@ -341,12 +299,42 @@ impl Tree {
     }
 }
 
-/// Whether a result is only valid for the newest state. A successful commit needs no check: its
-/// preconditions ensured that.
-fn requires_newest_state(result: &Result<Commit>) -> bool {
-    match result {
-        Ok(commit) => !commit.is_changed,
-        Err(error) => !matches!(error, Error::Engine(_)),
+/// A commit whose batch is complete.
+struct PreparedCommit {
+    commit: Commit,
+    /// The recipients of the notification, if anything changes.
+    announced: Option<(Stamp, AnnouncedCommit)>,
+}
+
+impl PreparedCommit {
+    fn unchanged(last: Stamp) -> Self {
+        Self {
+            commit: Commit {
+                version: last.version,
+                time: last.time,
+                is_changed: false,
+            },
+            announced: None,
+        }
+    }
+
+    fn changed(stamp: Stamp, announced: AnnouncedCommit) -> Self {
+        Self {
+            commit: Commit {
+                version: stamp.version,
+                time: stamp.time,
+                is_changed: true,
+            },
+            announced: Some((stamp, announced)),
+        }
+    }
+
+    /// Notifies subscribers after the commit.
+    fn notify(self, options: CommitOptions<'_>) -> Commit {
+        if let Some((stamp, announced)) = self.announced {
+            announced.notify(stamp, options);
+        }
+        self.commit
     }
 }
 

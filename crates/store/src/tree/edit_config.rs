@@ -1,7 +1,7 @@
 //! The options of `<edit-config>` (RFC 6241 §7.2): testing an edit without committing it, and continuing
 //! after an error.
 
-use espalier_keyspace::Batch;
+use espalier_keyspace::{Batch, ConflictRetry, retry_conflicts};
 use espalier_yang::Errors;
 
 use super::commit_options::{Commit, CommitOptions};
@@ -11,9 +11,6 @@ use super::tree::Tree;
 use super::validate::validate;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
-
-/// Maximum number of tries when other commits change the datastore meanwhile.
-const EDIT_CONFIG_TRIES_MAX: usize = 16;
 
 /// `test-option` (RFC 6241 §7.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,9 +64,7 @@ impl Tree {
             // The choice of edits is not verified by a commit.
             self.store().driver().catch_up()?;
         }
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_conflicts(ConflictRetry::new(), |_| {
             let version = self.view()?.version()?;
             let (applicable, errors) = self.applicable_edits(edits, on_error)?;
             if test != TestOption::Set {
@@ -91,14 +86,15 @@ impl Tree {
                 ..options
             };
             match self.commit(&applicable, guarded) {
-                Err(Error::Precondition)
-                    if self.view()?.version()? != version && tries < EDIT_CONFIG_TRIES_MAX => {}
+                Err(Error::Precondition) if self.view()?.version()? != version => {
+                    Err(espalier_keyspace::Error::conflict(&self.tree_key()).into())
+                }
                 result => {
                     let commit = Some(result?);
-                    return Ok(EditReport { commit, errors });
+                    Ok(EditReport { commit, errors })
                 }
             }
-        }
+        })
     }
 
     /// Validates the result of edits without committing it.

@@ -45,6 +45,14 @@ pub(crate) struct TreeState<'a> {
 }
 
 impl<'a> TreeState<'a> {
+    pub fn new(snapshot: &'a dyn Snapshot, compiled: &'a Compiled, tree: TreeId) -> Self {
+        Self {
+            snapshot,
+            compiled,
+            tree,
+        }
+    }
+
     /// The schema.
     pub fn schema(&self) -> &'a Schema {
         &self.compiled.schema

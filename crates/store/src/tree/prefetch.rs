@@ -77,11 +77,7 @@ impl Tree {
         self.stored_view_expecting(&|expected| {
             let reads = Arc::new(Mutex::new(RecordedReads::default()));
             let recording = RecordingSnapshot(Arc::clone(&reads));
-            let state = TreeState {
-                snapshot: &recording,
-                compiled: self.compiled(),
-                tree: self.id(),
-            };
+            let state = TreeState::new(&recording, self.compiled(), self.id());
             // As above: a failure is ignored, the recorded reads are used.
             let _ = read(state, None, path, selection, &mut TreeBuilder::new());
             let _ = state.locate(path).map(|place| {

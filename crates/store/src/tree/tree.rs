@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_keyspace::{Precondition, Snapshot};
+use espalier_keyspace::{ConflictRetry, Precondition, Propose, Snapshot, Transact};
 use espalier_yang::{ErrorTag, Schema};
 
 use super::datastore::Datastore;
@@ -160,9 +160,47 @@ impl Tree {
         Err(Error::data(ErrorTag::OperationNotSupported, message))
     }
 
+    /// Commits optimistically what `propose` decides, see [`Transact::run`].
+    pub(super) fn transact<T>(
+        &self,
+        retry: ConflictRetry,
+        snapshot: &dyn Fn() -> Result<Box<dyn Snapshot + Send>>,
+        propose: Propose<'_, T, Error>,
+    ) -> Result<T> {
+        let transact = Transact {
+            driver: &**self.store().driver(),
+            on_conflict: &|conflict| self.check_anchor(conflict),
+            retry,
+        };
+        transact.run(snapshot, propose)
+    }
+
+    /// Commits what `propose` decides on the newest state.
+    pub(super) fn transact_on_newest<T>(&self, propose: Propose<'_, T, Error>) -> Result<T> {
+        let driver = self.store().driver();
+        driver.catch_up()?;
+        let newest = || Ok(driver.snapshot()?);
+        self.transact(ConflictRetry::new(), &newest, propose)
+    }
+
+    /// The anchor is unchanged.
+    pub(super) fn anchor_precondition(&self) -> Precondition {
+        let AnchorRow { key, value, .. } = self.anchor().clone();
+        let value = Some(value);
+        Precondition { key, value }
+    }
+
     /// The key of the datastore itself; for a candidate, that of running.
     pub(super) fn tree_key(&self) -> Vec<u8> {
         self.id().prefix(Subspace::Tree)
+    }
+
+    /// The result of a commit that is not retried, with [`Self::check_anchor`].
+    pub(super) fn checked_conflict<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(Error::Engine(conflict)) = &result {
+            self.check_anchor(conflict)?;
+        }
+        result
     }
 
     /// Turns a conflict on the anchor or its modules into an error of its own. Returns `Ok` for a conflict

@@ -91,11 +91,7 @@ impl View {
     }
 
     pub(crate) fn state(&self) -> TreeState<'_> {
-        TreeState {
-            snapshot: self.snapshot(),
-            compiled: &self.compiled,
-            tree: self.tree,
-        }
+        TreeState::new(self.snapshot(), &self.compiled, self.tree)
     }
 
     /// Runs a read of a path, with the providers whose data it selects.

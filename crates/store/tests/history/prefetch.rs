@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use espalier_keyspace::{
-    Batch, Capability, Committed, Cursor, Direction, Driver, Finding, KeyRange, Precondition,
-    Prefetch, PrefetchList, Result, Snapshot, Usage, Version, Watch, WriteBody,
+    Cursor, Direction, Driver, DriverExtension, KeyRange, Prefetch, PrefetchList, Purpose, Result,
+    Snapshot, Version, forward_driver,
 };
 use espalier_store::{Datastore, Edit, Selection, Tree};
 use espalier_yang::InstancePath;
@@ -54,19 +54,23 @@ fn bytes_of(expected: &PrefetchList, snapshot: &dyn Snapshot) -> Result<usize> {
 }
 
 impl Driver for RecordingDriver {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn capability(&self) -> Capability {
-        self.inner.capability()
-    }
+    forward_driver!(name, capability, commit, write, watch, usage, check, flush => self.inner);
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
-        self.snapshot_with_prefetch(&|_| {})
+        self.snapshot_for(Purpose::Read, &|_| {})
     }
 
-    fn snapshot_with_prefetch(&self, expect: Prefetch<'_>) -> Result<Box<dyn Snapshot + Send>> {
+    fn extension(&self) -> Option<&dyn DriverExtension> {
+        Some(self)
+    }
+}
+
+impl DriverExtension for RecordingDriver {
+    fn snapshot_for(
+        &self,
+        _purpose: Purpose,
+        expect: Prefetch<'_>,
+    ) -> Result<Box<dyn Snapshot + Send>> {
         let mut expected = PrefetchList::new();
         expect(&mut expected);
         let inner = self.inner.snapshot()?;
@@ -76,30 +80,6 @@ impl Driver for RecordingDriver {
             expected,
             requests: Arc::clone(&self.requests),
         }))
-    }
-
-    fn commit_with_step(&self, batch: Batch) -> Result<Committed> {
-        self.inner.commit_with_step(batch)
-    }
-
-    fn write(&self, preconditions: &[Precondition], fill: WriteBody<'_>) -> Result<Version> {
-        self.inner.write(preconditions, fill)
-    }
-
-    fn watch(&self, range: KeyRange, after: Version) -> Result<Box<dyn Watch>> {
-        self.inner.watch(range, after)
-    }
-
-    fn usage(&self) -> Result<Usage> {
-        self.inner.usage()
-    }
-
-    fn check(&self) -> Result<Vec<Finding>> {
-        self.inner.check()
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.inner.flush()
     }
 }
 

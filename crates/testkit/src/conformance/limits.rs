@@ -120,5 +120,8 @@ pub fn a_writer_refuses_the_same(open: Open<'_>) {
 }
 
 fn open_version(driver: &dyn Driver) -> espalier_keyspace::Version {
-    driver.commit(Batch::new()).expect("a commit of nothing")
+    driver
+        .commit(Batch::new())
+        .expect("a commit of nothing")
+        .version
 }

@@ -8,7 +8,7 @@ pub(super) type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 pub(super) fn put(driver: &dyn Driver, key: &[u8], value: &[u8]) -> Version {
     let mut batch = Batch::new();
     batch.put(key, value);
-    driver.commit(batch).expect("a put")
+    driver.commit(batch).expect("a put").version
 }
 
 pub(super) fn put_keys(driver: &dyn Driver, keys: &[&[u8]]) {
@@ -20,7 +20,7 @@ pub(super) fn put_keys(driver: &dyn Driver, keys: &[&[u8]]) {
 pub(super) fn delete(driver: &dyn Driver, key: &[u8]) -> Version {
     let mut batch = Batch::new();
     batch.delete(key);
-    driver.commit(batch).expect("a delete")
+    driver.commit(batch).expect("a delete").version
 }
 
 pub(super) fn get(driver: &dyn Driver, key: &[u8]) -> Option<Vec<u8>> {

@@ -1,5 +1,6 @@
 //! Concurrent threads on one driver.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{
-    Batch, Change, Direction, Driver, ErrorKind, KeyRange, OperationRef, WatchEvent, counter,
+    Batch, Change, Direction, Driver, Error, ErrorKind, KeyRange, OperationRef, Transact,
+    WatchEvent, counter,
 };
 
 use super::Open;
@@ -98,7 +100,13 @@ pub fn few_conflicting_commits_count_exactly(open: Open<'_>) {
 
 fn conflicting_commits_count_exactly_after(open: Open<'_>, commits: u64) {
     let driver = open();
-    in_threads(|_| (0..commits).for_each(|_| increment(&*driver)));
+    in_threads(|thread| {
+        let increment = match thread % 2 {
+            0 => increment,
+            _ => increment_in_transaction,
+        };
+        (0..commits).for_each(|_| increment(&*driver));
+    });
     let count = counter::encode((THREADS * commits) as i64).to_vec();
     assert_eq!(get(&*driver, b"count"), Some(count));
 }
@@ -115,6 +123,19 @@ fn increment(driver: &dyn Driver) {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Conflict),
         }
     }
+}
+
+fn increment_in_transaction(driver: &dyn Driver) {
+    let newest = || driver.snapshot_for_update(&|_| {});
+    let committed = Transact::<Error>::new(driver).run(&newest, &mut |snapshot| {
+        let held = snapshot.get(b"count")?.map(Cow::into_owned);
+        let count = counter::decode(b"count", held.as_deref())?;
+        let mut batch = Batch::new();
+        batch.require("count", held);
+        batch.put("count", counter::encode(count + 1));
+        Ok((batch, ()))
+    });
+    committed.expect("a commit");
 }
 
 /// Adds need no precondition, and none is lost; commits and streamed writes are mixed.
@@ -146,7 +167,7 @@ fn adds_count_exactly_after(open: Open<'_>, commits: u64) {
     assert_eq!(get(&*driver, b"count"), Some(count));
 }
 
-/// The batch that `commit_with_step` returns equals the reported changes of its version, and the returned
+/// The batch that `commit` returns equals the reported changes of its version, and the returned
 /// previous version is correct, also with concurrent commits.
 pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
     let driver = open();
@@ -163,7 +184,7 @@ pub fn a_step_is_all_between_two_versions(open: Open<'_>) {
                 2 => batch.add("count", 1),
                 _ => batch.delete(key),
             }
-            let committed = driver.commit_with_step(batch).expect("a commit");
+            let committed = driver.commit(batch).expect("a commit");
             if let Some(step) = committed.step {
                 let mut steps = steps.lock().expect("no panic");
                 steps.push((step.from, committed.version, step.batch));

@@ -57,7 +57,7 @@ pub fn commits_are_told_in_order(open: Open<'_>) {
     batch.add("sum", 2);
     batch.add("sum", 3);
     batch.delete("absent");
-    let two = driver.commit(batch).expect("a batch");
+    let two = driver.commit(batch).expect("a batch").version;
     let three = driver
         .write(&[], &mut |writer| {
             writer.put(b"c", b"")?;
@@ -90,11 +90,11 @@ pub fn only_the_range_is_told(open: Open<'_>) {
     batch.put("b", "2");
     batch.put("bb", "3");
     batch.put("c", "4");
-    let put_version = driver.commit(batch).expect("a batch");
+    let put_version = driver.commit(batch).expect("a batch").version;
     delete(&*driver, b"c");
     let mut batch = Batch::new();
     batch.delete_range(KeyRange::new("a", "bb"));
-    let delete_version = driver.commit(batch).expect("a range delete");
+    let delete_version = driver.commit(batch).expect("a range delete").version;
     let expected = [put_of(b"b", b"2"), put_of(b"bb", b"3")];
     assert_eq!(changes(&mut *watch, put_version), expected);
     let expected = [Change::DeleteRange(KeyRange::new("b", "bb"))];

@@ -168,6 +168,7 @@ impl<'a> Client<'a> {
             }
             false => {
                 let committed = self.driver.commit(batch);
+                let committed = committed.map(|committed| committed.version);
                 committed.map_err(|error| (error, Event::Rejected))
             }
         };

@@ -7,7 +7,7 @@ use super::directory::{Engine, Reading};
 use super::environment::Lmdb;
 use super::journal::entry_value;
 use super::pages::{self, CheckedState, FINDINGS_MAX};
-use crate::files::io_error;
+use crate::files::path_error;
 
 /// How often a state is read again, if other processes commit so fast that it is overwritten during the
 /// check.
@@ -67,7 +67,7 @@ fn count(reading: &Reading) -> Result<u64> {
 fn check_newest(engine: &Engine) -> Result<(Reading, Vec<Finding>)> {
     engine.journal.check_not_replaced()?;
     let path = engine.base.data_path();
-    let act = |error| io_error(format!("{} cannot be read", path.display()), error);
+    let act = path_error(&path, "read");
     for _ in 0..ATTEMPTS {
         let reading = engine.begin_read()?;
         let found = pages::check_pages(&path, CheckedState::Transaction(reading.txn.id() as u64));

@@ -11,7 +11,7 @@ use heed::{Database, Env, EnvInfo, RoTxn, RwTxn, WithoutTls};
 
 use super::error::{commit_error, engine_error, is_map_full, is_map_outgrown, map_full_error};
 use super::gate::{Busy, Gate};
-use crate::files::{Access, io_error};
+use crate::files::{Access, path_error};
 
 /// Bytes of address space reserved by default: 1 TiB, or less if the system refuses.
 pub const MAP_BYTES: usize = 1 << 40;
@@ -296,9 +296,7 @@ impl Lmdb {
             let path = self.data_path();
             let file = OpenOptions::new().write(true).open(&path);
             let truncated = file.and_then(|file| file.set_len(used));
-            truncated.map_err(|error| {
-                io_error(format!("{} cannot be truncated", path.display()), error)
-            })?;
+            truncated.map_err(path_error(&path, "truncated"))?;
         }
         txn.abort();
         Ok(())

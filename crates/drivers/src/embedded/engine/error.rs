@@ -2,24 +2,23 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use espalier_keyspace::{Error, ErrorKind};
 use heed::MdbError;
 
 use super::environment::{DATA_FILE, Shortage};
-use crate::files::{full_message, io_error, private};
+use crate::files::{self, full_message, io_error};
 
 /// The error of an LMDB call on the files of a directory.
 pub(in crate::embedded) fn engine_error(dir: &Path, error: heed::Error) -> Error {
     match error {
         heed::Error::Io(error) => {
-            let dir = dir.display();
-            io_error(
-                format!("the files of the engine in {dir} cannot be read or written"),
-                error,
-            )
+            let act = format!(
+                "the files of the engine in {} cannot be read or written",
+                dir.display()
+            );
+            io_error(act, error)
         }
         heed::Error::Mdb(error) => mdb_error(dir, error),
         heed::Error::EnvAlreadyOpened => Error::new(
@@ -115,21 +114,10 @@ pub(in crate::embedded) fn commit_error(dir: &Path, error: heed::Error) -> Error
     engine_error(dir, error)
 }
 
-/// Bytes that LMDB writes at once; the size of the test write.
-const WRITE_BYTES_MAX: usize = 64 * 4096;
-
 fn probe_space(dir: &Path) -> io::Result<()> {
-    let path = dir.join(format!("espalier.probe.{}", std::process::id()));
     let end = fs::metadata(dir.join(DATA_FILE))?.len();
-    let file = private()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&path)?;
-    let probed = file.write_all_at(&vec![0; WRITE_BYTES_MAX], end);
-    drop(file);
-    fs::remove_file(&path)?;
-    probed
+    let probe = dir.join(format!("espalier.probe.{}", std::process::id()));
+    files::probe_space(&probe, end)
 }
 
 #[cfg(test)]

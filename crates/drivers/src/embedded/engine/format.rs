@@ -1,7 +1,7 @@
 //! The format file of a directory, so that another version, or another program's database, is rejected
 //! instead of misread.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use super::environment::DATA_FILE;
 use crate::embedded::NAME;
-use crate::files::{create_private, io_error};
+use crate::files::{create_private, path_error, sync_directory};
 use crate::foreign_files::reject_foreign_files;
 
 const FILE: &str = "espalier.format";
@@ -26,12 +26,8 @@ const OWN: [&str; 4] = [FILE, "journal.", "lock.mdb", DATA_FILE];
 
 /// Checks the format of a directory, or writes the format file in an empty one.
 pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
-    let failed = |error| {
-        io_error(
-            format!("{} cannot be written", dir.join(FILE).display()),
-            error,
-        )
-    };
+    let file = dir.join(FILE);
+    let failed = path_error(&file, "written");
     if let Some(text) = read(dir)? {
         return match check(dir, &text)? {
             VERSION => Ok(()),
@@ -61,10 +57,7 @@ fn read(dir: &Path) -> Result<Option<String>> {
     match fs::read(&path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            let act = format!("{} cannot be read", path.display());
-            Err(io_error(act, error))
-        }
+        Err(error) => Err(path_error(&path, "read")(error)),
     }
 }
 
@@ -97,5 +90,5 @@ fn create(dir: &Path) -> io::Result<()> {
     file.write_all(format!("{MAGIC}{VERSION}\n").as_bytes())?;
     file.sync_all()?;
     fs::rename(&draft, dir.join(FILE))?;
-    File::open(dir)?.sync_all()
+    sync_directory(dir)
 }

@@ -1,7 +1,7 @@
 //! Opens a directory, once per process.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use super::error::engine_error;
 use super::pages::{self, CheckedState};
 use super::{damage_handler, format};
 use crate::embedded::Config;
-use crate::files::{Access, create_directories, io_error, private};
+use crate::files::{Access, io_error, open_directory, path_error, private, sync_directory};
 
 /// The directories that this process has open. A global, because LMDB's rule is global: an environment must
 /// not be opened twice in a process (closing one would release the other's file locks).
@@ -34,7 +34,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Opens a directory, or shares it if this process has it open with the same options.
 pub(in crate::embedded) fn open(config: Config) -> Result<Arc<Engine>> {
-    let dir = directory(&config.dir)?;
+    let dir = open_directory(&config.dir)?;
     let mut opened = OPEN.lock();
     if let Some(engine) = opened.get(&dir).and_then(Weak::upgrade) {
         return share(engine, &config);
@@ -59,18 +59,6 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
         engine.dir().display()
     );
     Err(Error::new(ErrorKind::Locked, message))
-}
-
-/// Creates the directory if it does not exist, and resolves links.
-fn directory(dir: &Path) -> Result<PathBuf> {
-    let act = |act: &str| format!("the directory {} cannot be {act}", dir.display());
-    if fs::metadata(dir).is_ok_and(|place| !place.is_dir()) {
-        let message = format!("{} is not a directory; the engine needs one", dir.display());
-        return Err(Error::new(ErrorKind::Engine, message));
-    }
-    create_directories(dir).map_err(|error| io_error(act("made"), error))?;
-    dir.canonicalize()
-        .map_err(|error| io_error(act("opened"), error))
 }
 
 fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
@@ -101,9 +89,8 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
 
 /// Makes the names of a new file and its directory durable: LMDB flushes only the file content.
 fn sync_names(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()?;
-    dir.parent()
-        .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
+    sync_directory(dir)?;
+    dir.parent().map_or(Ok(()), sync_directory)
 }
 
 /// LMDB's table of readers.
@@ -138,7 +125,7 @@ fn allocate_locks(dir: &Path) -> Result<()> {
             Err(error) => Err(error.into()),
         }
     };
-    allocated().map_err(|error| io_error(format!("{} cannot be written", path.display()), error))
+    allocated().map_err(path_error(&path, "written"))
 }
 
 /// The initial map size.
@@ -212,7 +199,7 @@ fn extend_to_last_page(env: &Env<WithoutTls>, access: Access) -> Result<()> {
     let missing = missing_bytes(env)?;
     if missing > 0 {
         let path = env.path().join(DATA_FILE);
-        let act = |error| io_error(format!("{} cannot be extended", path.display()), error);
+        let act = path_error(&path, "extended");
         check_pages(&path)?;
         let file = fs::OpenOptions::new().write(true).open(&path);
         let lengthened = file.and_then(|file| file.set_len(file.metadata()?.len() + missing));
@@ -224,8 +211,8 @@ fn extend_to_last_page(env: &Env<WithoutTls>, access: Access) -> Result<()> {
 
 /// Fails if a page of the newest state is damaged.
 fn check_pages(path: &Path) -> Result<()> {
-    let findings = pages::check_pages(path, CheckedState::Newest)
-        .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
+    let findings =
+        pages::check_pages(path, CheckedState::Newest).map_err(path_error(path, "read"))?;
     match findings.unwrap_or_default().first() {
         None => Ok(()),
         Some(finding) => {

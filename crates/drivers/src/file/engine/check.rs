@@ -8,7 +8,7 @@ use espalier_keyspace::{ErrorKind, Finding, Result, Usage, VALUE_BYTES_MAX, is_k
 use super::names::{self, DATA, JOURNAL};
 use super::open::Engine;
 use super::replay::{Tail, replay};
-use crate::files::io_error;
+use crate::files::{numbered_files, path_error};
 use crate::memory::VersionedMap;
 
 /// Maximum number of findings.
@@ -52,11 +52,11 @@ fn check_rows(state: &VersionedMap) -> Vec<Finding> {
 
 /// Returns how much is stored.
 pub(in crate::file) fn usage(engine: &Arc<Engine>) -> Result<Usage> {
-    let failed = |error| io_error(format!("{} cannot be read", engine.dir.display()), error);
+    let failed = path_error(&engine.dir, "read");
     let _not_compacting = engine.compacting.lock();
     let mut bytes = 0;
-    let data = names::generations(&engine.dir, DATA).map_err(failed)?;
-    let journals = names::generations(&engine.dir, JOURNAL).map_err(failed)?;
+    let data = numbered_files(&engine.dir, DATA).map_err(failed)?;
+    let journals = numbered_files(&engine.dir, JOURNAL).map_err(failed)?;
     let data = data.iter().map(|&number| names::data(&engine.dir, number));
     let journals = journals
         .iter()

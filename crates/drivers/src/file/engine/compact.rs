@@ -17,7 +17,7 @@ use super::open::Engine;
 use super::record::{self, END, PART};
 use super::replay::Documents;
 use crate::file::Config;
-use crate::files::{Access, create_private, io_error};
+use crate::files::{Access, create_private, numbered_files, path_error, sync_directory};
 use crate::memory::VersionedMap;
 
 /// Maximum size of the journal, as a multiple of the data file.
@@ -122,13 +122,13 @@ pub(super) fn write_data(
     let draft = names::with(&path, DRAFT);
     let written = write_draft(&draft, generation, state, documents).and_then(|bytes| {
         fs::rename(&draft, &path)?;
-        names::sync_folder(dir)?;
+        sync_directory(dir)?;
         Ok(bytes)
     });
     written.map_err(|error| {
         // The first error is the one to report.
         let _ = fs::remove_file(&draft);
-        io_error(format!("{} cannot be written", path.display()), error)
+        path_error(&path, "written")(error)
     })
 }
 
@@ -188,13 +188,13 @@ impl DataFile {
 /// Removes the files that the newest data file has made obsolete. A file that cannot be removed is removed
 /// later.
 pub(super) fn remove_obsolete(dir: &Path) {
-    let Ok(generations) = names::generations(dir, DATA) else {
+    let Ok(generations) = numbered_files(dir, DATA) else {
         return;
     };
     let Some(&newest) = generations.last() else {
         return;
     };
-    let journals = names::generations(dir, JOURNAL).unwrap_or_default();
+    let journals = numbered_files(dir, JOURNAL).unwrap_or_default();
     let old = |number: &&u64| **number < newest;
     let data = generations
         .iter()

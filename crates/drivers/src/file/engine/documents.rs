@@ -18,7 +18,7 @@ use super::names::{self, DOCUMENTS, DRAFT};
 use super::open::Engine;
 use super::record::{Digest, DocumentRecord};
 use super::unknown_documents::reject_unknown_documents;
-use crate::files::{Access, create_directories, create_private, io_error};
+use crate::files::{Access, create_directories, create_private, path_error, sync_directory};
 use crate::memory::MemorySnapshot;
 
 /// Suffix of an edited document that cannot be imported.
@@ -121,7 +121,7 @@ fn remove_document(engine: &Engine, name: &str) -> Result<()> {
     let record = engine.log.lock().documents.get(name).cloned();
     match digest(&path)? {
         Some(found) if record.is_some_and(|record| record.digests.contains(&found)) => {
-            fs::remove_file(&path).map_err(|error| write_error_of(&path, error))?;
+            fs::remove_file(&path).map_err(path_error(&path, "written"))?;
         }
         Some(_) => keep_edited(&path)?,
         None => {}
@@ -146,22 +146,14 @@ fn digest(path: &Path) -> Result<Option<Digest>> {
     match read() {
         Ok(digest) => Ok(Some(digest)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(read_error(path, error)),
+        Err(error) => Err(path_error(path, "read")(error)),
     }
-}
-
-fn read_error(path: &Path, error: io::Error) -> Error {
-    io_error(format!("{} cannot be read", path.display()), error)
-}
-
-fn write_error_of(path: &Path, error: io::Error) -> Error {
-    io_error(format!("{} cannot be written", path.display()), error)
 }
 
 /// Keeps an edited file under another name.
 fn keep_edited(path: &Path) -> Result<()> {
     let aside = names::with(path, EDITED);
-    fs::rename(path, &aside).map_err(|error| write_error_of(&aside, error))?;
+    fs::rename(path, &aside).map_err(path_error(&aside, "written"))?;
     tracing::warn!(path = %path.display(), kept = %aside.display(),
         "an edited document cannot be imported; it is kept under another name");
     Ok(())
@@ -210,7 +202,7 @@ impl DocumentFile<'_> {
 
     fn import(&self, take: ImportDocument<'_>) -> Result<()> {
         let old = names::with(&self.path, STORED);
-        let text = fs::read(&self.path).map_err(|error| read_error(&self.path, error))?;
+        let text = fs::read(&self.path).map_err(path_error(&self.path, "read"))?;
         let taken = take(&EditedDocument {
             name: &self.document.name,
             place: &self.path.to_string_lossy(),
@@ -237,7 +229,7 @@ impl DocumentFile<'_> {
         let old = names::with(&self.path, STORED);
         match fs::remove_file(&old) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(write_error_of(&old, error))
+                Err(path_error(&old, "written")(error))
             }
             _ => Ok(()),
         }
@@ -275,13 +267,13 @@ impl DocumentFile<'_> {
             keep_edited(&self.path)?;
         }
         let folder = self.path.parent().unwrap_or(&self.engine.dir);
-        let renamed = fs::rename(draft, &self.path).and_then(|()| names::sync_folder(folder));
-        renamed.map_err(|error| write_error_of(&self.path, error))?;
+        let renamed = fs::rename(draft, &self.path).and_then(|()| sync_directory(folder));
+        renamed.map_err(path_error(&self.path, "written"))?;
         store_record(self.engine, name, record(vec![printed]))
     }
 
     fn print(&self, state: &dyn Snapshot, path: &Path) -> Result<Digest> {
-        let failed = |error| write_error_of(path, error);
+        let failed = path_error(path, "written");
         if let Some(folder) = path.parent() {
             create_directories(folder).map_err(failed)?;
         }

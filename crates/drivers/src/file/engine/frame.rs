@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use espalier_keyspace::{Error, ErrorKind, Result};
 
-use crate::files::io_error;
+use crate::files::path_error;
 
 /// The supported format version.
 pub(super) const VERSION: u32 = 1;
@@ -131,7 +131,7 @@ pub(super) enum NextFrame {
 impl Frames {
     /// Opens a file; `None` if it is shorter than its header, as after a crash during its creation.
     pub(super) fn open(path: &Path, id: FileId) -> Result<Option<Self>> {
-        let failed = |error| io_error(format!("{} cannot be read", path.display()), error);
+        let failed = path_error(path, "read");
         let mut file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         if length < FILE_HEADER_BYTES {
@@ -228,7 +228,7 @@ impl Frames {
     }
 
     fn failure(&self, error: io::Error) -> Error {
-        io_error(format!("{} cannot be read", self.path.display()), error)
+        path_error(&self.path, "read")(error)
     }
 
     /// The error of damage at the next frame.

@@ -11,8 +11,9 @@ use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
 use super::names;
 use super::record::{self, DocumentRecord, END, PART};
 use crate::durability::Durability;
-use crate::files::{io_error, private, read_only_error};
+use crate::files::{io_error, path_error, private, read_only_error, sync_directory};
 use crate::group_commit::Abort;
+use crate::memory::WriteHook;
 
 /// Bytes of a commit that are buffered before they are written: 1 MiB. Values are not split.
 const PART_BYTES: usize = 1 << 20;
@@ -59,11 +60,10 @@ impl Journal {
                 .open(&path)?;
             file.write_all_at(&id.header(), 0)?;
             file.sync_all()?;
-            names::sync_folder(dir)?;
+            sync_directory(dir)?;
             Ok(file)
         };
-        let file = made()
-            .map_err(|error| io_error(format!("{} cannot be written", path.display()), error))?;
+        let file = made().map_err(path_error(&path, "written"))?;
         Ok(Self {
             path,
             file,
@@ -83,8 +83,7 @@ impl Journal {
             file.sync_all()?;
             Ok(file)
         };
-        let file = opened()
-            .map_err(|error| io_error(format!("{} cannot be written", path.display()), error))?;
+        let file = opened().map_err(path_error(&path, "written"))?;
         let id = id_of(generation);
         Ok(Self {
             path,
@@ -99,8 +98,7 @@ impl Journal {
     /// Opens a journal read-only, with its number of valid bytes, if it has a header.
     pub(super) fn open_read_only(dir: &Path, generation: u64, length: Option<u64>) -> Result<Self> {
         let path = names::journal(dir, generation);
-        let file = File::open(&path)
-            .map_err(|error| io_error(format!("{} cannot be read", path.display()), error))?;
+        let file = File::open(&path).map_err(path_error(&path, "read"))?;
         let id = id_of(generation);
         let length = length.unwrap_or(FILE_HEADER_BYTES);
         Ok(Self {
@@ -135,9 +133,7 @@ impl Journal {
         self.repair()?;
         if self.synced < self.length {
             let synced = self.file.sync_data();
-            synced.map_err(|error| {
-                io_error(format!("{} cannot be flushed", self.path.display()), error)
-            })?;
+            synced.map_err(path_error(&self.path, "flushed"))?;
             self.synced = self.length;
         }
         Ok(())
@@ -212,22 +208,24 @@ pub(in crate::file) struct Pending<'j> {
     failed: bool,
 }
 
-impl Pending<'_> {
-    pub(in crate::file) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+impl WriteHook for Pending<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         record::put_put(self.part(), key, value);
         self.write_when_full()
     }
 
-    pub(in crate::file) fn delete(&mut self, key: &[u8]) -> Result<()> {
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
         record::put_delete(self.part(), key);
         self.write_when_full()
     }
 
-    pub(in crate::file) fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
+    fn delete_range(&mut self, range: &KeyRange) -> Result<()> {
         record::put_delete_range(self.part(), range);
         self.write_when_full()
     }
+}
 
+impl Pending<'_> {
     fn part(&mut self) -> &mut Vec<u8> {
         if self.payload.is_empty() {
             self.payload.push(PART);

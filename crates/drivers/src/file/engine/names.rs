@@ -1,12 +1,12 @@
 //! The names of the files in a directory.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_keyspace::Result;
 
 use crate::file::NAME;
+use crate::files::numbered_files;
 use crate::foreign_files;
 
 /// Prefix of data files, before the generation.
@@ -42,18 +42,6 @@ pub(super) fn with(path: &Path, more: &str) -> PathBuf {
     name.into()
 }
 
-/// The generations of the files with a prefix, in order.
-pub(super) fn generations(dir: &Path, kind: &str) -> io::Result<Vec<u64>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(kind));
-        found.extend(number.and_then(|number| number.parse::<u64>().ok()));
-    }
-    found.sort_unstable();
-    Ok(found)
-}
-
 /// The unfinished drafts of files with a prefix; none if the directory cannot be read.
 pub(super) fn drafts(dir: &Path, kind: &str) -> Vec<PathBuf> {
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -66,13 +54,8 @@ pub(super) fn drafts(dir: &Path, kind: &str) -> Vec<PathBuf> {
 
 /// Rejects a directory that has no data file but foreign files.
 pub(super) fn reject_foreign_files(dir: &Path) -> Result<()> {
-    match generations(dir, DATA) {
+    match numbered_files(dir, DATA) {
         Ok(found) if !found.is_empty() => Ok(()),
         _ => foreign_files::reject_foreign_files(dir, NAME, &[DATA, JOURNAL, LOCK, DOCUMENTS]),
     }
-}
-
-/// Makes the entries of a folder durable.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

@@ -19,7 +19,7 @@ use crate::boot_id::read_boot_id;
 use crate::commit_queue::CommitQueue;
 use crate::file::Config;
 use crate::file_identity::FileIdentity;
-use crate::files::{Access, create_directories, io_error, private, read_only_error};
+use crate::files::{Access, open_directory, path_error, private, read_only_error, sync_directory};
 use crate::memory;
 
 /// An open directory.
@@ -69,7 +69,7 @@ pub(in crate::file) struct Log {
 
 /// Opens a directory.
 pub(in crate::file) fn open(config: Config) -> Result<Engine> {
-    let dir = directory(&config.dir)?;
+    let dir = open_directory(&config.dir)?;
     let access = Access::to(&dir);
     names::reject_foreign_files(&dir)?;
     let (lock, replayed, journal) = match access {
@@ -123,35 +123,23 @@ fn open_to_read(dir: &Path) -> Result<(Option<Lock>, Replayed, Journal)> {
     Ok((None, replayed, journal))
 }
 
-/// Creates the directory if it does not exist, and resolves links.
-fn directory(dir: &Path) -> Result<PathBuf> {
-    let act = |act: &str| format!("the directory {} cannot be {act}", dir.display());
-    if fs::metadata(dir).is_ok_and(|place| !place.is_dir()) {
-        let message = format!("{} is not a directory; the engine needs one", dir.display());
-        return Err(Error::new(ErrorKind::Engine, message));
-    }
-    create_directories(dir).map_err(|error| io_error(act("made"), error))?;
-    dir.canonicalize()
-        .map_err(|error| io_error(act("opened"), error))
-}
-
 /// Locks a directory, and writes the owner to the lock file.
 fn lock(dir: &Path) -> Result<Lock> {
     let path = dir.join(LOCK);
-    let failed = lock_file_error(dir);
+    let failed = path_error(&path, "written");
     let file = private()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .open(&path)
-        .map_err(&failed)?;
+        .map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(locked_error(dir, &path)),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    let found = file.metadata().map_err(&failed)?;
+    let found = file.metadata().map_err(failed)?;
     let left = fs::read_to_string(&path).unwrap_or_default();
     let boot = read_boot_id().map(|boot| String::from_utf8_lossy(&boot).into_owned());
     let lock = Lock {
@@ -162,11 +150,6 @@ fn lock(dir: &Path) -> Result<Lock> {
     };
     lock.write_owner(&lock.last_boot);
     Ok(lock)
-}
-
-fn lock_file_error(dir: &Path) -> impl Fn(io::Error) -> Error {
-    let path = dir.join(LOCK);
-    move |error| io_error(format!("{} cannot be written", path.display()), error)
 }
 
 fn locked_error(dir: &Path, path: &Path) -> Error {
@@ -193,10 +176,10 @@ fn create_files(dir: &Path) -> Result<Replayed> {
     let journal = Journal::create(dir, 1)?;
     replayed.length = Some(journal.length());
     replayed.data_bytes = compact::write_data(dir, 1, &replayed.state, &replayed.documents)?;
-    let named = dir.parent().map_or(Ok(()), names::sync_folder);
+    let named = dir.parent().map_or(Ok(()), sync_directory);
     named
         .or_else(ignore_unreadable)
-        .map_err(|error| io_error(format!("{} cannot be flushed", dir.display()), error))?;
+        .map_err(path_error(dir, "flushed"))?;
     Ok(replayed)
 }
 

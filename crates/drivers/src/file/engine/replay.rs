@@ -9,7 +9,7 @@ use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version, packed};
 use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, NextFrame};
 use super::names::{self, DATA, JOURNAL};
 use super::record::{self, DOCUMENT, DocumentRecord, END, PART, RecordedChange};
-use crate::files::io_error;
+use crate::files::{numbered_files, path_error};
 use crate::memory::VersionedMap;
 
 /// The records of the documents, by name.
@@ -55,9 +55,9 @@ impl Tail {
 
 /// Reads a directory whose newest journal may end as in `tail`; `None` if it is empty.
 pub(super) fn replay(dir: &Path, tail: Tail) -> Result<Option<Replayed>> {
-    let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
-    let journals = names::generations(dir, JOURNAL).map_err(listed)?;
-    let generations = names::generations(dir, DATA).map_err(listed)?;
+    let listed = path_error(dir, "read");
+    let journals = numbered_files(dir, JOURNAL).map_err(listed)?;
+    let generations = numbered_files(dir, DATA).map_err(listed)?;
     let Some(&first) = generations.last() else {
         let is_new = |number: &u64| is_empty(&names::journal(dir, *number));
         return match journals.iter().all(is_new) {

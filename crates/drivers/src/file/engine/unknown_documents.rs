@@ -9,7 +9,7 @@ use espalier_keyspace::{Document, Error, ErrorKind, Result};
 
 use super::names::DOCUMENTS;
 use super::open::Engine;
-use crate::files::io_error;
+use crate::files::path_error;
 
 /// File extensions of documents. Other files are ignored: editors and the engine itself create them next to
 /// a document.
@@ -25,10 +25,7 @@ const NAMES_SHOWN_MAX: usize = 8;
 pub(super) fn reject_unknown_documents(engine: &Engine, documents: &[Document]) -> Result<()> {
     let folder = engine.dir.join(DOCUMENTS);
     let mut found = Vec::new();
-    collect(&folder, 0, &mut found).map_err(|error| {
-        let act = format!("{} cannot be read", folder.display());
-        io_error(act, error)
-    })?;
+    collect(&folder, 0, &mut found).map_err(path_error(&folder, "read"))?;
     let log = engine.log.lock();
     let is_known = |path: &PathBuf| {
         let name = name(&folder, path);

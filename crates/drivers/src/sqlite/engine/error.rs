@@ -1,14 +1,12 @@
 //! Converts SQLite's errors to errors of the key space.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use espalier_keyspace::{Error, ErrorKind};
 use rusqlite::ErrorCode;
 
-use crate::files::{full_message, io_error, private};
+use crate::files::{self, full_message, io_error};
 
 /// Converts the error of a call to SQLite.
 pub(in crate::sqlite) fn engine_error(error: rusqlite::Error) -> Error {
@@ -91,22 +89,10 @@ pub(super) fn commit_error(file: &Path, end: u64, error: rusqlite::Error) -> Err
     engine_error(error)
 }
 
-/// Bytes that the probe writes.
-const PROBE_BYTES: usize = 64 * 4096;
-
-/// Tries to write to a probe file next to the file, at the offset where the log ends. (It does not open the
-/// file itself: closing it would drop the locks that this process holds on it.)
+/// Probes the space for the log, which ends at `end`. (It does not open the file itself: closing it would drop
+/// the locks that this process holds on it.)
 fn probe_space(file: &Path, end: u64) -> io::Result<()> {
     let mut name = file.to_owned().into_os_string();
     name.push(format!("-probe.{}", std::process::id()));
-    let path = PathBuf::from(name);
-    let probe = private()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&path)?;
-    let probed = probe.write_all_at(&vec![0; PROBE_BYTES], end);
-    drop(probe);
-    fs::remove_file(&path)?;
-    probed
+    files::probe_space(name.as_ref(), end)
 }

@@ -20,7 +20,9 @@ use super::transaction::{Transaction, begin_read, end_read};
 use super::wal;
 use crate::commit_queue::CommitQueue;
 use crate::file_identity::FileIdentity;
-use crate::files::{Access, create_directories, io_error, private, read_only_error};
+use crate::files::{
+    Access, create_directories, io_error, path_error, private, read_only_error, sync_directory,
+};
 use crate::recent_commits::RecentCommits;
 use crate::sqlite::Config;
 
@@ -202,8 +204,7 @@ fn canonical_path(file: &Path) -> Result<PathBuf> {
 
 /// Makes the directory entry of a new file durable.
 fn sync_name(file: &Path) -> io::Result<()> {
-    file.parent()
-        .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    file.parent().map_or(Ok(()), sync_directory)
 }
 
 impl Engine {
@@ -270,9 +271,7 @@ impl Engine {
             Ok((transaction, _)) => {
                 let cut = wal::truncate_after_last_commit(path);
                 let _ = transaction.rollback();
-                cut.map_err(|error| {
-                    io_error(format!("{} cannot be truncated", path.display()), error)
-                })
+                cut.map_err(path_error(path, "truncated"))
             }
             Err(error) => {
                 tracing::debug!(%error, "another process is writing");

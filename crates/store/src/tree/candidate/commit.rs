@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, ErrorKind, Snapshot};
+use espalier_keyspace::{Batch, Snapshot};
 use espalier_yang::{ErrorTag, Errors};
 
 use super::cache::StoredCandidate;
@@ -15,9 +15,6 @@ use crate::tree::confirm::ConfirmEffect;
 use crate::tree::proposal::Proposal;
 use crate::tree::validate::validate;
 use crate::tree::{Commit, CommitOptions, ConfirmOptions, Datastore, Tree};
-
-/// Maximum number of tries of an update when others change the candidate meanwhile.
-const UPDATE_TRIES_MAX: usize = 64;
 
 impl Tree {
     /// Whether the candidate has changes.
@@ -72,9 +69,12 @@ impl Tree {
         })?;
         if !commit.is_changed && !is_discarded {
             // The changes had no effect. A concurrent edit of the candidate is kept.
-            match self.discard_once(options) {
-                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {}
-                result => result?,
+            let snapshot = self.store().driver().snapshot()?;
+            let batch = self.discarding(&*snapshot, options)?;
+            drop(snapshot);
+            match self.store().driver().commit(batch) {
+                Err(error) if error.is_conflict() => {}
+                result => drop(result?),
             }
         }
         Ok(commit)
@@ -84,35 +84,19 @@ impl Tree {
     pub fn discard(&self, options: CommitOptions<'_>) -> Result<()> {
         self.check_candidate("only a candidate's changes can be discarded")?;
         let _one_at_a_time = self.store().lock(self.own_id());
-        self.store().driver().catch_up()?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.discard_once(options) {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict && tries < UPDATE_TRIES_MAX =>
-                {
-                    self.check_anchor(&error)?;
-                }
-                result => return result,
-            }
-        }
+        self.transact_on_newest(&mut |snapshot| Ok((self.discarding(&*snapshot, options)?, ())))
     }
 
-    fn discard_once(&self, options: CommitOptions<'_>) -> Result<()> {
-        let snapshot = self.store().driver().snapshot()?;
-        let stored = self.stored_candidate(&*snapshot)?;
-        if stored.changes.is_empty() {
-            return Ok(());
-        }
+    /// The batch that empties the candidate.
+    fn discarding(&self, snapshot: &dyn Snapshot, options: CommitOptions<'_>) -> Result<Batch> {
         let mut batch = Batch::new();
-        self.require_unlocked(&*snapshot, options.session, &mut batch)?;
-        self.put_empty(&*snapshot, &stored, &mut batch)?;
-        let anchor = self.anchor();
-        batch.require(anchor.key.clone(), Some(anchor.value.clone()));
-        drop(snapshot);
-        self.store().driver().commit(batch)?;
-        Ok(())
+        let stored = self.stored_candidate(snapshot)?;
+        if !stored.changes.is_empty() {
+            self.require_unlocked(snapshot, options.session, &mut batch)?;
+            self.put_empty(snapshot, &stored, &mut batch)?;
+            batch.require_all([self.anchor_precondition()]);
+        }
+        Ok(batch)
     }
 
     /// Rebases the candidate on the newest running. The resolution decides for nodes that both changed
@@ -127,33 +111,21 @@ impl Tree {
     ) -> Result<Vec<Conflict>> {
         self.check_candidate("only a candidate can be updated")?;
         let _one_at_a_time = self.store().lock(self.own_id());
-        self.store().driver().catch_up()?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.update_once(resolution, options) {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict && tries < UPDATE_TRIES_MAX =>
-                {
-                    self.check_anchor(&error)?;
-                }
-                result => return result,
-            }
-        }
+        self.transact_on_newest(&mut |snapshot| self.updating(snapshot, resolution, options))
     }
 
-    fn update_once(
+    fn updating(
         &self,
+        snapshot: Box<dyn Snapshot + Send>,
         resolution: Resolution,
         options: CommitOptions<'_>,
-    ) -> Result<Vec<Conflict>> {
-        let snapshot = self.store().driver().snapshot()?;
+    ) -> Result<(Batch, Vec<Conflict>)> {
         let mut batch = Batch::new();
         self.require_unlocked(&*snapshot, options.session, &mut batch)?;
         let stored = self.stored_candidate(&*snapshot)?;
         let running = self.running_stamp(&*snapshot)?.version;
         if stored.changes.is_empty() || stored.header.base == running {
-            return Ok(Vec::new());
+            return Ok((Batch::new(), Vec::new()));
         }
         let merged = self.merge(&*snapshot, &stored, resolution)?;
         if resolution == Resolution::RevertOnConflict {
@@ -178,8 +150,7 @@ impl Tree {
             &changes,
             &mut batch,
         );
-        self.store().driver().commit(batch)?;
-        Ok(merged.conflicts)
+        Ok((batch, merged.conflicts))
     }
 
     /// Validates the content of the datastore: for a candidate, what its commit would validate; for the
@@ -229,8 +200,7 @@ impl Tree {
         batch: &mut Batch,
     ) -> Result<()> {
         batch.require(stored.rows.header(), stored.header_bytes.clone());
-        let modules = &self.compiled().modules_precondition;
-        batch.require(modules.key.clone(), modules.value.clone());
+        batch.require_all([self.compiled().modules_precondition.clone()]);
         if stored.header_bytes.is_some() {
             let running = self.running_stamp(snapshot)?.version;
             let discarded = stored.header.discarded(running, self.store().now());

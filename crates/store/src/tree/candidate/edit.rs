@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, ErrorKind, KeyRange, Snapshot};
+use espalier_keyspace::{Batch, ConflictRetry, KeyRange, Snapshot};
 use espalier_yang::Sink;
 
 use super::cache::StoredCandidate;
@@ -18,9 +18,6 @@ use crate::tree::copy::put_differences;
 use crate::tree::edit::{EditApplier, TouchExtent};
 use crate::tree::load::{LoadMode, LoadOptions, LoadReport, Loader};
 use crate::tree::{Commit, CommitOptions, Edit, Tree};
-
-/// Maximum number of tries of an edit when others change the candidate meanwhile.
-const EDIT_TRIES_MAX: usize = 64;
 
 /// A candidate prepared for an edit.
 pub(super) struct Editing {
@@ -54,6 +51,21 @@ impl Edited {
     }
 }
 
+/// The result of a change, to be committed.
+struct Folded {
+    commit: Commit,
+    /// What the cache holds after the commit, if the candidate has changes.
+    cached: Option<(Rows, Header, Changes)>,
+}
+
+fn commit_of(header: &Header, is_changed: bool) -> Commit {
+    Commit {
+        version: header.stamp().version,
+        time: header.time,
+        is_changed,
+    }
+}
+
 /// Applies an edit to the candidate.
 type Change<'a> = &'a mut dyn FnMut(&Tree, Overlay, &Header) -> Result<Edited>;
 
@@ -64,19 +76,23 @@ impl Tree {
         edits: &[Edit],
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
-            let mut overlay = Overlay::over(candidate);
-            let mut applier = EditApplier::new(&mut overlay, tree.compiled(), tree.id());
-            for edit in edits {
-                applier.edit(edit)?;
-            }
-            let EditApplier {
-                errors, touched, ..
-            } = applier;
-            errors.into_result()?;
-            write_stamps(&mut overlay, touched, header.stamp())?;
-            edited(overlay)
-        })
+        self.change_candidate(
+            options,
+            ConflictRetry::new(),
+            &mut |tree, candidate, header| {
+                let mut overlay = Overlay::over(candidate);
+                let mut applier = EditApplier::new(&mut overlay, tree.compiled(), tree.id());
+                for edit in edits {
+                    applier.edit(edit)?;
+                }
+                let EditApplier {
+                    errors, touched, ..
+                } = applier;
+                errors.into_result()?;
+                write_stamps(&mut overlay, touched, header.stamp())?;
+                edited(overlay)
+            },
+        )
     }
 
     /// Replaces the content of the candidate with that of another datastore.
@@ -85,14 +101,18 @@ impl Tree {
         source: &Tree,
         options: CommitOptions<'_>,
     ) -> Result<Commit> {
-        self.change_candidate(options, EDIT_TRIES_MAX, &mut |tree, candidate, header| {
-            let mut overlay = Overlay::over(candidate);
-            let from = source.view()?.into_snapshot();
-            put_differences(&*from, source.id(), &mut overlay, tree.id())?;
-            let touched = tree.touched_by(&mut overlay)?;
-            write_stamps(&mut overlay, touched, header.stamp())?;
-            edited(overlay)
-        })
+        self.change_candidate(
+            options,
+            ConflictRetry::new(),
+            &mut |tree, candidate, header| {
+                let mut overlay = Overlay::over(candidate);
+                let from = source.view()?.into_snapshot();
+                put_differences(&*from, source.id(), &mut overlay, tree.id())?;
+                let touched = tree.touched_by(&mut overlay)?;
+                write_stamps(&mut overlay, touched, header.stamp())?;
+                edited(overlay)
+            },
+        )
     }
 
     /// Loads a document into the candidate. The changes are held in memory.
@@ -110,25 +130,29 @@ impl Tree {
         };
         let (mut fragments, mut values) = (0, 0);
         // The document can be read only once: there is one try.
-        let commit = self.change_candidate(commit_options, 1, &mut |tree, candidate, header| {
-            let mut base = Overlay::over(candidate);
-            if options.mode == LoadMode::Replace {
-                for range in logged_ranges(tree.id()) {
-                    base.delete_range(&range);
+        let commit = self.change_candidate(
+            commit_options,
+            ConflictRetry::never(),
+            &mut |tree, candidate, header| {
+                let mut base = Overlay::over(candidate);
+                if options.mode == LoadMode::Replace {
+                    for range in logged_ranges(tree.id()) {
+                        base.delete_range(&range);
+                    }
                 }
-            }
-            let mut writer = ChangesWriter::new(&base);
-            let mut loader = Loader::new(tree, &base, &mut writer, None, &mut options);
-            let parsed = document(&mut loader);
-            let done = loader.finish(parsed)?;
-            (fragments, values) = (done.fragments, done.values);
-            let written = writer.into_changes();
-            base.apply(&written);
-            base.delete_range(&KeyRange::prefix(&tree.id().prefix(Subspace::Stamp)));
-            let root = (tree.tree_key(), TouchExtent::Whole);
-            write_stamps(&mut base, [root].into_iter().collect(), header.stamp())?;
-            edited(base)
-        })?;
+                let mut writer = ChangesWriter::new(&base);
+                let mut loader = Loader::new(tree, &base, &mut writer, None, &mut options);
+                let parsed = document(&mut loader);
+                let done = loader.finish(parsed)?;
+                (fragments, values) = (done.fragments, done.values);
+                let written = writer.into_changes();
+                base.apply(&written);
+                base.delete_range(&KeyRange::prefix(&tree.id().prefix(Subspace::Stamp)));
+                let root = (tree.tree_key(), TouchExtent::Whole);
+                write_stamps(&mut base, [root].into_iter().collect(), header.stamp())?;
+                edited(base)
+            },
+        )?;
         Ok(LoadReport {
             commit,
             fragments,
@@ -140,54 +164,50 @@ impl Tree {
     pub(super) fn change_candidate(
         &self,
         options: CommitOptions<'_>,
-        tries_max: usize,
+        retry: ConflictRetry,
         change: Change<'_>,
     ) -> Result<Commit> {
         let _one_at_a_time = self.store().lock(self.own_id());
         self.store().driver().catch_up()?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match self.change_candidate_once(options, change) {
-                Err(Error::Engine(error)) if error.kind() == ErrorKind::Conflict => {
-                    self.check_anchor(&error)?;
-                    if tries >= tries_max {
-                        return Err(error.into());
-                    }
-                }
-                result => return result,
-            }
+        let newest = || Ok(self.store().driver().snapshot()?);
+        let folded = self.transact(retry, &newest, &mut |snapshot| {
+            self.fold(snapshot, options, change)
+        })?;
+        if let Some((rows, header, changes)) = folded.cached {
+            let changes = Arc::new(changes);
+            let candidates = self.store().candidates();
+            candidates.insert(&rows, header.encode(), &changes);
         }
+        Ok(folded.commit)
     }
 
-    fn change_candidate_once(
+    /// The batch that stores the result of a change.
+    fn fold(
         &self,
+        snapshot: Box<dyn Snapshot + Send>,
         options: CommitOptions<'_>,
         change: Change<'_>,
-    ) -> Result<Commit> {
+    ) -> Result<(Batch, Folded)> {
         if let Some(guard) = options.guard {
             guard(&self.view()?)?;
         }
-        let snapshot = self.store().driver().snapshot()?;
         let mut batch = Batch::new();
         let lock_record = self.require_unlocked(&*snapshot, options.session, &mut batch)?;
-        let editing = self.editing(snapshot, options.session)?;
         let Editing {
             candidate,
             next,
             stored,
             is_rebased,
             stamps,
-        } = editing;
+        } = self.editing(snapshot, options.session)?;
         let mut edited = change(self, candidate, &next)?;
         self.require_no_partial_lock(&lock_record, &edited.changes, options.session)?;
-        let unchanged = Commit {
-            version: stored.header.stamp().version,
-            time: stored.header.time,
-            is_changed: false,
-        };
         if !is_changed(&edited, self)? && !is_rebased {
-            return Ok(unchanged);
+            let unchanged = Folded {
+                commit: commit_of(&stored.header, false),
+                cached: None,
+            };
+            return Ok((Batch::new(), unchanged));
         }
         edited.add_stamps(stamps);
         let fold = Fold::new(self, &stored.rows, batch);
@@ -199,16 +219,11 @@ impl Tree {
             &changes,
             &mut batch,
         );
-        self.store().driver().commit(batch)?;
-        if !header.sessions.is_empty() {
-            let (candidates, changes) = (self.store().candidates(), Arc::new(changes));
-            candidates.insert(&stored.rows, header.encode(), &changes);
-        }
-        Ok(Commit {
-            version: header.stamp().version,
-            time: header.time,
-            is_changed: true,
-        })
+        let folded = Folded {
+            commit: commit_of(&header, true),
+            cached: (!header.sessions.is_empty()).then_some((stored.rows, header, changes)),
+        };
+        Ok((batch, folded))
     }
 
     /// Prepares the candidate for an edit: rebased on the newest running if there is no conflict; else on
@@ -270,11 +285,9 @@ impl Tree {
         }
         batch.require(rows.header(), before);
         batch.put(rows.header(), header.encode());
-        let anchor = self.anchor();
-        batch.require(anchor.key.clone(), Some(anchor.value.clone()));
         // The rows have keys of these modules.
-        let modules = &self.compiled().modules_precondition;
-        batch.require(modules.key.clone(), modules.value.clone());
+        let modules = self.compiled().modules_precondition.clone();
+        batch.require_all([self.anchor_precondition(), modules]);
         header
     }
 }

@@ -128,10 +128,6 @@ impl Tree {
 
     /// The state of the tree in a snapshot.
     pub(super) fn state_of<'s>(&'s self, snapshot: &'s dyn Snapshot) -> TreeState<'s> {
-        TreeState {
-            snapshot,
-            compiled: self.compiled(),
-            tree: self.id(),
-        }
+        TreeState::new(snapshot, self.compiled(), self.id())
     }
 }

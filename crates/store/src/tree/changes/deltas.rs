@@ -116,11 +116,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn state(&self, snapshot: &'a dyn Snapshot) -> TreeState<'a> {
-        TreeState {
-            snapshot,
-            compiled: self.compiled,
-            tree: self.tree,
-        }
+        TreeState::new(snapshot, self.compiled, self.tree)
     }
 
     /// The differing keys below the key of a node in both states.

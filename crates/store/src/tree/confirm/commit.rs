@@ -1,6 +1,5 @@
 //! Commits a candidate, with or without confirmation, and cancels a pending confirmed commit.
 
-use espalier_keyspace::{Batch, ErrorKind};
 use espalier_yang::ErrorTag;
 
 use super::effect::ConfirmEffect;
@@ -9,9 +8,6 @@ use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 
 /// The default confirm timeout in seconds (RFC 6241 §8.4.1).
 pub const CONFIRM_SECONDS_DEFAULT: u32 = 600;
-
-/// Maximum number of tries of a confirmation when others change the locks meanwhile.
-const CONFIRM_TRIES_MAX: usize = 64;
 
 /// The confirmation parameters of a commit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,35 +39,11 @@ impl Tree {
         if !commit.is_changed {
             // No data was written: the confirmation is a commit of its own.
             let running = self.sibling_datastore(Datastore::Running, "")?;
-            running.confirm_only(effect, options, commit)?;
+            running.update_lock_record(&mut |running, _, lock_record| {
+                effect.apply(running, lock_record, options.session, commit.version)
+            })?;
         }
         Ok(commit)
-    }
-
-    fn confirm_only(
-        &self,
-        effect: ConfirmEffect<'_>,
-        options: CommitOptions<'_>,
-        commit: Commit,
-    ) -> Result<()> {
-        self.store().driver().catch_up()?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let snapshot = self.store().driver().snapshot()?;
-            let mut lock_record = self.lock_record(&*snapshot)?;
-            let before = lock_record.clone();
-            effect.apply(self, &mut lock_record, options.session, commit.version)?;
-            if lock_record == before {
-                return Ok(());
-            }
-            let mut batch = Batch::new();
-            self.put_lock_record(lock_record, &mut batch);
-            match self.store().driver().commit(batch) {
-                Err(error) if error.kind() == ErrorKind::Conflict && tries < CONFIRM_TRIES_MAX => {}
-                result => return Ok(result.map(|_| ())?),
-            }
-        }
     }
 
     /// Cancels the pending confirmed commit (RFC 6241 §8.4.4.1).

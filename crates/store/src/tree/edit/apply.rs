@@ -145,11 +145,7 @@ impl<'a> EditApplier<'a> {
 
     /// The state with all edits so far, in which keys are looked up.
     pub fn state(&self) -> TreeState<'_> {
-        TreeState {
-            snapshot: &*self.overlay,
-            compiled: self.compiled,
-            tree: self.tree,
-        }
+        TreeState::new(&*self.overlay, self.compiled, self.tree)
     }
 
     pub fn schema(&self) -> &'a Schema {

@@ -246,11 +246,7 @@ impl Tree {
         new_schema: &Compiled,
     ) -> Result<Changes> {
         let nodes = NodeMapping::between(old_schema, new_schema);
-        let state = TreeState {
-            snapshot: &*earlier,
-            compiled: old_schema,
-            tree: self.id(),
-        };
+        let state = TreeState::new(&*earlier, old_schema, self.id());
         let converted = convert_all(state, new_schema, &nodes)?;
         earlier.apply(&converted.changes);
         Ok(converted.lost)

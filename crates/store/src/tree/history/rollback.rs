@@ -32,11 +32,7 @@ impl Tree {
             let then = self.compiled_at(&*snapshot, version)?;
             let mut overlay = rewind(snapshot, self.id(), RewindTarget::Version(version))?;
             if !std::sync::Arc::ptr_eq(&then, self.compiled()) {
-                let state = TreeState {
-                    snapshot: &overlay,
-                    compiled: &then,
-                    tree: self.id(),
-                };
+                let state = TreeState::new(&overlay, &then, self.id());
                 let converted = convert_strictly(state, self.compiled())?;
                 overlay.apply(&converted);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, Direction, ErrorKind, KeyRange, OperationRef, Precondition, Snapshot, Writer,
+    Batch, ConflictRetry, Direction, ErrorKind, KeyRange, Snapshot, Writer, retry_conflicts,
 };
 use espalier_yang::Sink;
 use espalier_yang::validate::WorkerShare;
@@ -24,9 +24,6 @@ use crate::tree::stamp::{Stamp, StampRecord, stamp_key};
 use crate::tree::tree::Tree;
 use crate::tree::validate::{rebuild, validate_whole};
 
-/// Maximum number of tries after conflicts, before the document is read.
-const TRIES_MAX: usize = 64;
-
 impl Tree {
     /// Streams a document into one atomic commit. `document` is called once with the sink; if it fails,
     /// nothing is stored.
@@ -43,22 +40,19 @@ impl Tree {
         if self.datastore().is_candidate() {
             return self.load_candidate(options, document);
         }
-        let mut is_document_read = false;
-        let mut tries = 0;
-        loop {
-            tries += 1;
+        retry_conflicts(ConflictRetry::new(), |_| {
+            let mut is_document_read = false;
             let loaded = self.try_load(&mut options, &mut |sink| {
                 is_document_read = true;
                 document(sink)
             });
-            match loaded {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict
-                        && !is_document_read
-                        && tries < TRIES_MAX => {}
-                loaded => return loaded,
+            let loaded = self.checked_conflict(loaded);
+            match is_document_read {
+                // A document can be read once: a conflict is not retried.
+                true => Ok(loaded),
+                false => loaded.map(Ok),
             }
-        }
+        })?
     }
 
     fn try_load(
@@ -90,11 +84,24 @@ impl Tree {
         let mut lock_batch = Batch::new();
         self.authorise_load(&*base, options.session, &mut lock_batch)?;
         let conditions = [lock_batch.preconditions(), &conditions].concat();
-        let mut write = |writer: &mut dyn Writer| {
-            write_all(&lock_batch, writer)?;
-            self.write_load(options, &*base, writer, stamp, document)
+        let driver = self.store().driver();
+        let mut identical = None;
+        let written = espalier_keyspace::write(&**driver, &conditions, &mut |writer| {
+            lock_batch.apply_to(writer)?;
+            let done = self.write_load(options, &*base, writer, stamp, document)?;
+            if done.is_identical {
+                // The write is abandoned: there is no new version.
+                identical = Some(done);
+                let message = "the document is the data that is stored";
+                let aborted = espalier_keyspace::Error::new(ErrorKind::Aborted, message);
+                return Err(Error::from(aborted));
+            }
+            Ok(done)
+        });
+        let done = match identical {
+            Some(done) => done,
+            None => written?.1,
         };
-        let done = self.write_unless_identical(&conditions, &mut write)?;
         if done.is_changed {
             self.notify_load(stamp, options);
         }
@@ -108,30 +115,6 @@ impl Tree {
             fragments: done.fragments,
             values: done.values,
         })
-    }
-
-    /// Streams a load into the engine. The write is abandoned if it fails, or if the data after it is the data before
-    /// it: then there is no new version.
-    fn write_unless_identical(
-        &self,
-        conditions: &[Precondition],
-        write: &mut dyn FnMut(&mut dyn Writer) -> Result<LoadOutcome>,
-    ) -> Result<LoadOutcome> {
-        let mut done = Ok(LoadOutcome::default());
-        let outcome = self.store().driver().write(conditions, &mut |writer| {
-            done = write(writer);
-            match &done {
-                Ok(done) if !done.is_identical => Ok(()),
-                Ok(_) => Err(aborted("the document is the data that is stored")),
-                Err(_) => Err(aborted("the load failed")),
-            }
-        });
-        let done = done?;
-        if let (Err(error), false) = (outcome, done.is_identical) {
-            self.check_anchor(&error)?;
-            return Err(error.into());
-        }
-        Ok(done)
     }
 
     /// Loads a document into existing data: as a proposal in memory, like edits.
@@ -261,22 +244,4 @@ impl Tree {
         }
         Ok(())
     }
-}
-
-/// The error that makes an engine abandon a streamed write.
-fn aborted(reason: &'static str) -> espalier_keyspace::Error {
-    espalier_keyspace::Error::new(ErrorKind::Aborted, reason)
-}
-
-/// Applies a small batch to a writer.
-fn write_all(batch: &Batch, writer: &mut dyn Writer) -> espalier_keyspace::Result<()> {
-    for operation in batch.operations() {
-        match operation {
-            OperationRef::Put(key, value) => writer.put(key, value)?,
-            OperationRef::Delete(key) => writer.delete(key)?,
-            OperationRef::DeleteRange(range) => writer.delete_range(range)?,
-            OperationRef::Add(key, delta) => writer.add(key, delta)?,
-        }
-    }
-    Ok(())
 }

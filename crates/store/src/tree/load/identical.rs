@@ -20,11 +20,7 @@ impl Tree {
         let range = KeyRange::prefix(&self.tree_key());
         let mut old = before.scan(&range, Direction::Forward)?;
         let mut new = after.scan(&range, Direction::Forward)?;
-        let state = TreeState {
-            snapshot: before,
-            compiled: self.compiled(),
-            tree: self.id(),
-        };
+        let state = TreeState::new(before, self.compiled(), self.id());
         loop {
             match (old.next()?, new.next()?) {
                 (None, None) => return Ok(true),

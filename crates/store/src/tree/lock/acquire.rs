@@ -1,6 +1,6 @@
 //! Acquires locks.
 
-use espalier_keyspace::{Batch, ErrorKind, Snapshot};
+use espalier_keyspace::{Batch, Snapshot};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 
 use super::record::{Lock, LockRecord, PartialLock};
@@ -9,9 +9,6 @@ use crate::subspace::Subspace;
 use crate::tree::locate::LocationKind;
 use crate::tree::tree::check_session;
 use crate::tree::{Datastore, Tree};
-
-/// Maximum number of tries of a lock when others change the locks meanwhile.
-const LOCK_TRIES_MAX: usize = 64;
 
 /// Maximum number of partial locks of one datastore.
 pub(super) const PARTIAL_LOCKS_MAX: usize = 1024;
@@ -123,11 +120,7 @@ impl Tree {
         snapshot: &dyn Snapshot,
         path: &InstancePath,
     ) -> Result<(String, Vec<u8>)> {
-        let state = crate::tree::TreeState {
-            snapshot,
-            compiled: self.compiled(),
-            tree: self.id(),
-        };
+        let state = crate::tree::TreeState::new(snapshot, self.compiled(), self.id());
         let text = path.to_instance_identifier(self.schema());
         let error = |tag, message: &str| Error::from(DataError::new(tag, message).at(text.clone()));
         match state.locate(path)? {
@@ -166,29 +159,17 @@ impl Tree {
         &self,
         change: &mut dyn FnMut(&Self, &dyn Snapshot, &mut LockRecord) -> Result<()>,
     ) -> Result<()> {
-        self.store().driver().catch_up()?;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let snapshot = self.store().driver().snapshot()?;
+        self.transact_on_newest(&mut |snapshot| {
+            let mut batch = Batch::new();
             let mut lock_record = self.lock_record(&*snapshot)?;
             let before = lock_record.clone();
             change(self, &*snapshot, &mut lock_record)?;
-            drop(snapshot);
-            if lock_record == before {
-                return Ok(());
+            if lock_record != before {
+                self.put_lock_record(lock_record, &mut batch);
+                batch.require_all([self.anchor_precondition()]);
             }
-            let mut batch = Batch::new();
-            self.put_lock_record(lock_record, &mut batch);
-            let anchor = self.anchor();
-            batch.require(anchor.key.clone(), Some(anchor.value.clone()));
-            match self.store().driver().commit(batch) {
-                Err(error) if error.kind() == ErrorKind::Conflict && tries < LOCK_TRIES_MAX => {
-                    self.check_anchor(&error)?;
-                }
-                result => return Ok(result.map(|_| ())?),
-            }
-        }
+            Ok((batch, ()))
+        })
     }
 }
 

@@ -89,11 +89,7 @@ impl Sources for Operational {
             return Ok(sources);
         };
         if let Some(value) = self.snapshot.get(&above)? {
-            let state = TreeState {
-                snapshot: &*self.snapshot,
-                compiled: &self.compiled,
-                tree: union.above.tree,
-            };
+            let state = TreeState::new(&*self.snapshot, &self.compiled, union.above.tree);
             let (origin, leaves) = origins::find(&state, &above)?.into_parts();
             sources.push(Source {
                 value: value.into_owned(),

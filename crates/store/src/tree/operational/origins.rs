@@ -237,11 +237,7 @@ struct Recorder<'a> {
 impl Recorder<'_> {
     /// Records the origin of changed data at one key.
     fn key(&mut self, overlay: &mut Overlay, key: &[u8]) -> Result<()> {
-        let state = TreeState {
-            snapshot: &*overlay,
-            compiled: self.compiled,
-            tree: self.tree,
-        };
+        let state = TreeState::new(&*overlay, self.compiled, self.tree);
         let Some(trail) = state.trail(key)? else {
             return Ok(());
         };

@@ -69,8 +69,7 @@ impl Tree {
     ) -> Result<()> {
         self.check_operational()?;
         let mut batch = Batch::new();
-        let anchor = self.anchor();
-        batch.require(anchor.key.clone(), Some(anchor.value.clone()));
+        batch.require_all([self.anchor_precondition()]);
         for path in paths {
             let text = path.to_instance_identifier(self.schema());
             let mut key = self.id().prefix(Subspace::Unapplied);

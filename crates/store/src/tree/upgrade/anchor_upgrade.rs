@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, KeyRange, Precondition, Snapshot};
+use espalier_keyspace::{Batch, KeyRange, Snapshot};
 use espalier_yang::{DataError, ErrorTag, Errors};
 
 use super::convert::{Conversion, MismatchPolicy, convert};
@@ -111,11 +111,7 @@ impl AnchorUpgrade<'_> {
         let mut conversion = match &load {
             Some(load) if load.replaces() => conversion_to_empty(&tree),
             _ => {
-                let state = TreeState {
-                    snapshot: &*snapshot,
-                    compiled: self.old,
-                    tree: tree.id(),
-                };
+                let state = TreeState::new(&*snapshot, self.old, tree.id());
                 convert(state, self.new, self.nodes, self.mismatch_policy())?
             }
         };
@@ -177,7 +173,7 @@ impl AnchorUpgrade<'_> {
         prepared: &mut PreparedUpgrade,
     ) -> Result<()> {
         let batch = &mut prepared.batch;
-        require(basis.conditions, batch);
+        batch.require_all(basis.conditions);
         let last = basis.last.version;
         put_past_schema(overlay.base(), tree.id(), last, self.replaced, batch)?;
         let old = (&**self.old, conversion);
@@ -194,7 +190,7 @@ impl AnchorUpgrade<'_> {
         prepared: &mut PreparedUpgrade,
     ) -> Result<()> {
         let batch = &mut prepared.batch;
-        require(basis.conditions, batch);
+        batch.require_all(basis.conditions);
         delete_indexes(tree, batch);
         // The time of an anchor without versions is part of its entity tags.
         let is_stamped = basis.last != Stamp::default() && basis.last.version == 0;
@@ -207,13 +203,6 @@ impl AnchorUpgrade<'_> {
         }
         tree.require_unlocked(overlay.base(), self.options.session, batch)?;
         Ok(())
-    }
-}
-
-/// Adds preconditions to a batch.
-fn require(conditions: [Precondition; 3], batch: &mut Batch) {
-    for Precondition { key, value } in conditions {
-        batch.require(key, value);
     }
 }
 
@@ -331,9 +320,5 @@ pub(in crate::tree) fn state<'s>(
     compiled: &'s Compiled,
     tree: &Tree,
 ) -> TreeState<'s> {
-    TreeState {
-        snapshot,
-        compiled,
-        tree: tree.id(),
-    }
+    TreeState::new(snapshot, compiled, tree.id())
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{Batch, ErrorKind, Precondition, Snapshot};
+use espalier_keyspace::{Batch, ConflictRetry, Snapshot, retry_conflicts};
 use espalier_yang::{Errors, InstancePath};
 
 use super::anchor_upgrade::{has_changes, state};
@@ -26,9 +26,6 @@ use crate::tree::commit_pipeline::Basis;
 use crate::tree::locate::TreeState;
 use crate::tree::read::skip_entry;
 use crate::tree::{Datastore, Tree, View};
-
-/// Maximum number of tries of a repair when the data changes meanwhile.
-const REPAIR_TRIES_MAX: usize = 8;
 
 /// The datastores with rows of their own, candidates last, because they are based on running.
 const REPAIRED_DATASTORES: [Datastore; 5] = [
@@ -162,19 +159,12 @@ impl Tree {
         options: UpgradeOptions<'_>,
         mode: &mut RepairMode<'_>,
     ) -> Result<Option<Repair>> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let repaired = match self.datastore().is_candidate() {
+        retry_conflicts(ConflictRetry::new(), |_| {
+            self.checked_conflict(match self.datastore().is_candidate() {
                 true => self.repair_candidate(name, options, mode),
                 false => self.repair_stored(name, options, mode),
-            };
-            match repaired {
-                Err(Error::Engine(error))
-                    if error.kind() == ErrorKind::Conflict && tries < REPAIR_TRIES_MAX => {}
-                result => return result,
-            }
-        }
+            })
+        })
     }
 
     fn repair_stored(
@@ -246,9 +236,7 @@ impl Tree {
     ) -> Result<()> {
         let driver = self.store().driver();
         let mut batch = Batch::new();
-        for Precondition { key, value } in basis.conditions {
-            batch.require(key, value);
-        }
+        batch.require_all(basis.conditions);
         candidate_state.require(&mut batch);
         let lock_record = self.require_unlocked(&repaired, options.session, &mut batch)?;
         self.require_no_partial_lock(&lock_record, repaired.changes(), options.session)?;
@@ -317,9 +305,7 @@ impl Tree {
             next, conditions, ..
         } = self.basis(overlay.base())?;
         let mut batch = Batch::new();
-        for Precondition { key, value } in conditions {
-            batch.require(key, value);
-        }
+        batch.require_all(conditions);
         let old = (&**self.compiled(), conversion);
         self.put_converted(overlay, old, next, options, &mut batch)?;
         self.store().driver().commit(batch)?;

@@ -29,11 +29,7 @@ pub(in crate::tree) fn validate_whole(
     snapshot: &dyn Snapshot,
     share: WorkerShare,
 ) -> Result<(Errors, ValidationCost)> {
-    let state = TreeState {
-        snapshot,
-        compiled,
-        tree,
-    };
+    let state = TreeState::new(snapshot, compiled, tree);
     let data = StoreInstances::new(state, Indexes::Current);
     let root = data.root();
     validate_measured(compiled.plan(), &data, &root, Limits::default(), share)

@@ -62,11 +62,7 @@ struct Validation<'a> {
 
 impl Validation<'_> {
     fn state<'s>(&'s self, snapshot: &'s dyn Snapshot) -> TreeState<'s> {
-        TreeState {
-            snapshot,
-            compiled: self.compiled,
-            tree: self.tree,
-        }
+        TreeState::new(snapshot, self.compiled, self.tree)
     }
 
     /// Reports the changes (all of them in the first round), and evaluates `when`s until one removes
@@ -77,11 +73,7 @@ impl Validation<'_> {
         removed: Option<Removed>,
     ) -> Result<Vec<Removal<NodeRef>>> {
         let (compiled, tree) = (self.compiled, self.tree);
-        let state = |snapshot| TreeState {
-            snapshot,
-            compiled,
-            tree,
-        };
+        let state = |snapshot| TreeState::new(snapshot, compiled, tree);
         let new = StoreInstances::new(state(overlay), Indexes::Current);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
         let mut states = StatePair::new(compiled.plan(), &old, &new, Limits::default());
@@ -176,11 +168,7 @@ impl Validation<'_> {
 
     fn finish(self, overlay: &Overlay) -> Result<ValidationCost> {
         let (compiled, tree) = (self.compiled, self.tree);
-        let state = |snapshot| TreeState {
-            snapshot,
-            compiled,
-            tree,
-        };
+        let state = |snapshot| TreeState::new(snapshot, compiled, tree);
         let new = StoreInstances::new(state(overlay), Indexes::Current);
         let old = StoreInstances::new(state(overlay.base()), Indexes::Current);
         let mut states = StatePair::new(compiled.plan(), &old, &new, Limits::default());
@@ -217,11 +205,7 @@ fn update_indexes(compiled: &Compiled, tree: TreeId, overlay: &mut Overlay) -> R
     }
     let mut updates = Updates::default();
     {
-        let state = |snapshot| TreeState {
-            snapshot,
-            compiled,
-            tree,
-        };
+        let state = |snapshot| TreeState::new(snapshot, compiled, tree);
         let (old, new) = (state(overlay.base()), state(&*overlay));
         each_change(overlay, &[data_range(tree)], &mut |change| {
             let Some(trail) = new.trail(change.key)? else {
@@ -242,11 +226,7 @@ fn put_updates(
 ) -> Result<()> {
     let mut writes = Vec::with_capacity(updates.len());
     {
-        let new = TreeState {
-            snapshot: &*overlay,
-            compiled,
-            tree,
-        };
+        let new = TreeState::new(&*overlay, compiled, tree);
         updates.finish(&new, &mut |key, value| {
             writes.push((key, value));
             Ok(())

@@ -36,11 +36,7 @@ pub(in crate::tree) fn rebuild(
         let mut writes = Vec::new();
         {
             let snapshot = writer.snapshot()?;
-            let state = TreeState {
-                snapshot: &*snapshot,
-                compiled,
-                tree,
-            };
+            let state = TreeState::new(&*snapshot, compiled, tree);
             let mut updates = Updates::default();
             from = record_range(&state, &range, &mut updates)?;
             updates.finish(&state, &mut |key, value| {

@@ -19,7 +19,7 @@ use espalier_keyspace::Result;
 use super::files;
 use crate::boot_id::{BOOT_ID_BYTES, read_boot_id};
 use crate::file_identity::FileIdentity;
-use crate::files::{io_error, private};
+use crate::files::{io_error, path_error, private};
 
 /// How long a commit waits for a commit of another process; the same as on PostgreSQL.
 pub(super) const COMMIT_LOCK_TIMEOUT: Duration = Duration::from_secs(300);
@@ -89,7 +89,7 @@ impl Head {
     /// Opens the file, and creates it if it does not exist.
     pub(super) fn open(dir: &Path) -> Result<Self> {
         let path = dir.join(files::HEAD);
-        let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
+        let failed = path_error(&path, "opened");
         Self::try_open(dir, &path).map_err(failed)
     }
 

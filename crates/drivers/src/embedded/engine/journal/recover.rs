@@ -9,13 +9,13 @@ use super::segment::{self, HEADER_BYTES, Header, Segment};
 use super::view::View;
 use super::{files, frame};
 use crate::embedded::engine::Lmdb;
-use crate::files::{Access, io_error};
+use crate::files::{Access, path_error};
 
 /// Reads the frames of the segments that LMDB does not have yet, up to the first incomplete one. The caller
 /// holds the lock.
 pub(super) fn recover(base: &Arc<Lmdb>) -> Result<View> {
     let dir = &base.dir;
-    let listed = |error| io_error(format!("{} cannot be read", dir.display()), error);
+    let listed = path_error(dir, "read");
     let merged = base.newest()?;
     let mut view: Option<View> = None;
     let mut before: Option<Segment> = None;

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::files;
 use super::frame::{self, FRAME_HEADER_BYTES, FramePosition};
-use crate::files::{io_error, private};
+use crate::files::{io_error, path_error, private, sync_directory};
 
 /// Bytes before the first frame.
 pub(super) const HEADER_BYTES: u64 = 64;
@@ -87,14 +87,14 @@ impl Segment {
     /// Creates a segment without frames, replacing one of the same generation. Durable on return.
     pub(super) fn create(dir: &Path, header: Header) -> Result<Self> {
         let path = files::segment(dir, header.generation);
-        let failed = |error| io_error(format!("{} cannot be written", path.display()), error);
+        let failed = path_error(&path, "written");
         let draft = path.with_extension(format!("{}.new", header.generation));
         let made = Self::write_new(&draft, &path, header);
         let file = made.map_err(|error| {
             let _ = fs::remove_file(&draft);
             failed(error)
         })?;
-        files::sync_names(dir).map_err(failed)?;
+        sync_directory(dir).map_err(failed)?;
         Ok(Self::of(path, header, file))
     }
 
@@ -122,7 +122,7 @@ impl Segment {
     /// Opens a segment; `None` if it does not exist.
     pub(super) fn open(dir: &Path, generation: u64) -> Result<Option<Self>> {
         let path = files::segment(dir, generation);
-        let failed = |error| io_error(format!("{} cannot be opened", path.display()), error);
+        let failed = path_error(&path, "opened");
         let opened = OpenOptions::new().read(true).write(true).open(&path);
         let opened = opened.or_else(|error| match error.kind() {
             io::ErrorKind::ReadOnlyFilesystem => File::open(&path),
@@ -148,8 +148,7 @@ impl Segment {
     /// A segment without frames and without a file, for a read-only directory. `dir` is opened instead.
     pub(super) fn without_file(dir: &Path, header: Header) -> Result<Self> {
         let path = files::segment(dir, header.generation);
-        let file = File::open(dir)
-            .map_err(|error| io_error(format!("{} cannot be opened", dir.display()), error))?;
+        let file = File::open(dir).map_err(path_error(dir, "opened"))?;
         Ok(Self::of(path, header, file))
     }
 
@@ -204,9 +203,7 @@ impl Segment {
             return Ok(());
         }
         let synced = self.file.sync_data();
-        synced.map_err(|error| {
-            io_error(format!("{} cannot be flushed", self.path.display()), error)
-        })?;
+        synced.map_err(path_error(&self.path, "flushed"))?;
         self.synced.fetch_max(end, Ordering::Relaxed);
         Ok(())
     }
@@ -214,12 +211,7 @@ impl Segment {
     /// Truncates the file after its frames, so that the bytes there never become valid again.
     pub(super) fn truncate(&self, end: u64) -> Result<()> {
         let truncated = self.file.set_len(end).and_then(|()| self.file.sync_all());
-        truncated.map_err(|error| {
-            io_error(
-                format!("{} cannot be truncated", self.path.display()),
-                error,
-            )
-        })
+        truncated.map_err(path_error(&self.path, "truncated"))
     }
 
     /// Calls `take` with the payload of each frame from `from` to `to`.
@@ -261,7 +253,7 @@ impl Segment {
     }
 
     fn bytes(&self, from: u64, to: Option<u64>) -> Result<Vec<u8>> {
-        let failed = |error| io_error(format!("{} cannot be read", self.path.display()), error);
+        let failed = path_error(&self.path, "read");
         let to = match to {
             Some(to) => to,
             None => self.file.metadata().map_err(failed)?.len(),
