@@ -499,6 +499,36 @@ fn a_change_of_modules_without_conversions_is_in_the_history() {
     }
 }
 
+/// The advice was `--drop-unknown`, which does not remove what a false `when` makes invalid.
+#[test]
+fn a_refused_upgrade_advises_what_helps() {
+    let sandbox = Sandbox::new();
+    let leaves = |when: &str| {
+        module(&format!(
+            "leaf a {{ type string; }} leaf b {{ {when} type string; }}"
+        ))
+    };
+    sandbox.write("old.yang", leaves(""));
+    sandbox.write("new.yang", leaves("when \"../a = 'x'\";"));
+    sandbox.write("a.json", r#"{"m:a":"1","m:b":"2"}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "old.yang"]).ok();
+    let upgrade = ["upgrade", "--yang", "new.yang"];
+    let output = run(&sandbox, &upgrade).failed(1);
+    assert!(
+        output.contains("/m:b") && !output.contains("--drop-unknown"),
+        "{output}"
+    );
+    let refused = run(&sandbox, &[&upgrade[..], &["--json"]].concat());
+    let refused: Value = serde_json::from_str(&refused.stdout).expect("JSON");
+    assert_eq!(refused["error"]["errors-total"], 1, "{refused}");
+    // Startup holds data that a load of running does not replace.
+    run(&sandbox, &["copy-config", "running", "startup"]).ok();
+    sandbox.write("b.json", r#"{"m:a":"1"}"#);
+    let load = ["load", "b.json", "--replace", "--yang", "new.yang"];
+    let output = run(&sandbox, &load).failed(1);
+    assert!(output.contains("delete-config startup"), "{output}");
+}
+
 /// Entity tags and modification times stayed when other modules changed a default.
 #[test]
 fn entity_tags_change_with_the_modules() {
@@ -532,7 +562,13 @@ fn entity_tags_change_with_the_modules() {
     sandbox
         .run(&["upgrade", "--yang", "two.yang", "--server", &server.url])
         .ok();
-    let after = get(Some(&tag));
+    // The server answers 409 at the moment of the change.
+    let began = std::time::Instant::now();
+    let mut after = get(Some(&tag));
+    while after.status() == 409 && began.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        after = get(Some(&tag));
+    }
     assert_eq!(after.status(), 200);
     assert_ne!(after.headers()["etag"].to_str().unwrap(), tag);
     let patch = agent.patch(&url).header("if-match", &tag);

@@ -66,6 +66,8 @@ pub(in crate::tree) struct UpgradedDatastore {
     pub version: u64,
     /// Whether it has a new version: its data or its modules changed.
     pub has_new_version: bool,
+    /// Whether its data changed.
+    pub is_rewritten: bool,
 }
 
 impl AnchorUpgrade<'_> {
@@ -139,6 +141,7 @@ impl AnchorUpgrade<'_> {
             changes: overlay.savepoint(),
             version: before + u64::from(has_new_version),
             has_new_version,
+            is_rewritten: is_changed,
         };
         if !prepared.errors.is_empty() {
             return Ok(upgraded);

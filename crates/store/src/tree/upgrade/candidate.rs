@@ -38,11 +38,14 @@ impl AnchorUpgrade<'_> {
         let snapshot = self.store.driver().snapshot()?;
         let candidate_state = old.candidate_state(&*snapshot)?;
         candidate_state.require(&mut prepared.batch);
-        let is_untouched = self.nodes.is_same() && !running.has_new_version;
+        let conflicts = candidate_state.conflicts();
+        // A conflict stays one, and can be resolved after the change of modules.
+        let is_untouched = self.nodes.is_same()
+            && !running.is_rewritten
+            && (!running.has_new_version || !conflicts.is_empty());
         if !candidate_state.has_changes() || is_untouched {
             return Ok(());
         }
-        let conflicts = candidate_state.conflicts();
         if !conflicts.is_empty() {
             prepared.add_errors(datastore, session, conflicts);
             let message = "a candidate conflicts with running; update it (espalier update) or discard it before the modules change";
