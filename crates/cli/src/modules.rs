@@ -44,6 +44,29 @@ pub fn source(settings: &Settings) -> Result<Option<SchemaSource>> {
     Ok(Some(source.without_unused()))
 }
 
+/// Describes the first difference between the modules of a store and those that are given; `None` if they are equal.
+pub fn difference(stored: &SchemaSource, given: &SchemaSource) -> Option<String> {
+    if stored == given {
+        return None;
+    }
+    let only_in = |of: &SchemaSource, other: &SchemaSource| {
+        let mut modules = of.modules.iter();
+        let module = modules.find(|module| !other.modules.contains(module))?;
+        let has_name = other.modules.iter().any(|one| one.name == module.name);
+        Some((module.name.clone(), has_name))
+    };
+    let text = match (only_in(stored, given), only_in(given, stored)) {
+        (Some((name, true)), _) => format!("module {name} is another text or revision"),
+        (Some((name, false)), _) => format!("module {name} is in the store only"),
+        (None, Some((name, _))) => format!("module {name} is not in the store"),
+        (None, None) if stored.implement != given.implement => {
+            "--implement names other modules".to_owned()
+        }
+        (None, None) => "other features are enabled".to_owned(),
+    };
+    Some(text)
+}
+
 /// `module:a,b`.
 fn features(text: &str) -> Result<(String, Features)> {
     let (module, names) = text.split_once(':').ok_or_else(|| {

@@ -50,8 +50,9 @@ pub struct Access {
     pub client_key: Option<PathBuf>,
 
     /// YANG modules: a file, a folder (every .yang file below it) or the name of a built-in IETF
-    /// module such as `ietf-ip`. Needed once, because the store keeps its modules. If given again, these
-    /// modules replace those of the store [env: ESPALIER_YANG, separated by `:`]
+    /// module such as `ietf-ip`. Needed once, because the store keeps its modules. If a command that writes
+    /// is given other modules, they replace those of the store; a command that reads rejects them
+    /// [env: ESPALIER_YANG, separated by `:`]
     #[arg(long, value_name = "FILE|DIR|NAME")]
     pub yang: Vec<String>,
 

@@ -40,6 +40,22 @@ fn a_file_in_place_of_the_directory() {
     assert_eq!(fs::read(&file).expect("the file"), b"text");
 }
 
+/// It was reported as a missing segment of the journal.
+#[test]
+fn a_missing_data_file_is_reported_as_such() {
+    let dir = tempfile::tempdir().expect("a directory");
+    put(&*open(&url(dir.path())).expect("made"), "key");
+    let data = dir.path().join("data.mdb");
+    let kept = fs::read(&data).expect("the file");
+    fs::remove_file(&data).expect("removed");
+    let (kind, message) = refusal(open(&url(dir.path())));
+    assert_eq!(kind, ErrorKind::Corrupt);
+    assert!(message.contains("data.mdb in"), "{message}");
+    assert!(!data.exists());
+    fs::write(&data, kept).expect("put back");
+    open(&url(dir.path())).expect("opens again");
+}
+
 #[test]
 fn a_foreign_database_is_rejected() {
     let dir = tempfile::tempdir().expect("a directory");

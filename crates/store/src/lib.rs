@@ -47,8 +47,8 @@ pub use tree::{
     PLACES_MAX, Page, PartialLock, PendingCommit, Places, Point, QUEUE_CHANGES_MAX,
     QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Removed, Repair, RepairOutput, Resolution,
     Retention, SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscriber, Subscription,
-    SubscriptionGuard, TestOption, TimeoutStart, Tree, UnknownData, UpgradeLoad, UpgradeOptions,
-    UpgradeReport, View, WithDefaults, write_change_json, write_change_text,
+    SubscriptionGuard, TestOption, TimeoutStart, Tree, UNKNOWN_NODE, UnknownData, UpgradeLoad,
+    UpgradeOptions, UpgradeReport, View, WithDefaults, write_change_json, write_change_text,
 };
 pub use tree::{
     PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,

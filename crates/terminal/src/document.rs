@@ -38,6 +38,14 @@ impl Format {
         })
     }
 
+    /// The format of a document in memory: XML if it begins as XML, else that of the file extension.
+    pub fn of_text(file: &str, text: &[u8]) -> Self {
+        match text.trim_ascii_start().first() {
+            Some(b'<') => Self::Xml,
+            _ => Self::of(file, None),
+        }
+    }
+
     /// The form in which the format is printed on a terminal.
     pub fn form(self) -> Form {
         match self {

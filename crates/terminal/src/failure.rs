@@ -39,6 +39,8 @@ pub struct Failure {
     message: String,
     file: Option<String>,
     errors: Vec<DataError>,
+    /// The number of errors, with those that are not in the list.
+    errors_total: usize,
     /// The error that the message describes, for `--json`.
     detail: Option<Box<DataError>>,
     hint: Option<String>,
@@ -52,7 +54,8 @@ const UNKNOWN_HINT: &str = "--drop-unknown removes data of nodes that the new mo
 /// The hint for data that are invalid under new modules.
 const INVALID_DATA_HINT: &str = "change the data first, under the modules that the store has; or load the \
      missing data (espalier load --yang NEW DOCUMENT) or all data (espalier load --replace --yang NEW DOCUMENT) under the \
-     new modules";
+     new modules. A load changes one datastore: data of startup, factory-default and candidates that do not fit are \
+     removed first (espalier delete-config startup, espalier discard)";
 
 impl Failure {
     /// The command line, the configuration or a path is wrong.
@@ -119,11 +122,14 @@ impl Failure {
         let mut failure = Self::data(message);
         failure.errors = errors.iter().cloned().collect();
         let dropped = errors.len() - failure.errors.len();
-        if dropped > 0 {
-            failure.hint = Some(format!(
-                "{dropped} more errors are not shown; correct these first"
-            ));
-        }
+        failure.errors_total = errors.len();
+        failure.hint = match dropped {
+            0 => None,
+            1 => Some("1 more error is not shown; correct these first".to_owned()),
+            more => Some(format!(
+                "{more} more errors are not shown; correct these first"
+            )),
+        };
         failure
     }
 
@@ -133,6 +139,7 @@ impl Failure {
             message: shown(message),
             file: None,
             errors: Vec::new(),
+            errors_total: 0,
             detail: None,
             hint: None,
             is_answered: false,
@@ -216,6 +223,7 @@ impl Failure {
             "file": self.file,
             "hint": self.hint,
             "exit-status": self.exit_status(),
+            "errors-total": self.errors_total.max(errors.len()),
             "errors": errors,
         }})
     }
@@ -305,15 +313,17 @@ impl From<espalier_store::Error> for Failure {
                     "the data of {} do not fit the new modules, and nothing was changed",
                     espalier_store::anchor_list(&anchors)
                 );
-                let is_unknown = |error: &DataError| error.tag == ErrorTag::UnknownElement;
+                // Other unknown elements, as those of a `when` that is false, are not removed.
+                let is_unknown =
+                    |error: &DataError| error.app_tag.as_deref() == Some(espalier_store::UNKNOWN_NODE);
                 let hint = match errors.iter().all(is_unknown) {
                     true => UNKNOWN_HINT,
                     false => INVALID_DATA_HINT,
                 };
-                let more = errors.len() - errors.iter().len();
                 let failure = Self::invalid(message, &errors);
-                match more {
+                match errors.len() - errors.iter().len() {
                     0 => failure.hint(hint),
+                    1 => failure.hint(format!("1 more place is not shown; {hint}")),
                     more => failure.hint(format!("{more} more places are not shown; {hint}")),
                 }
             }

@@ -334,6 +334,50 @@ fn nesting_has_a_limit() {
     }
 }
 
+/// Groupings that double 23 times, in 1.6 KB, took memory without limit.
+#[test]
+fn expanded_groupings_have_a_limit() {
+    let doubling = |levels: usize| {
+        let mut body = "grouping g0 { leaf a { type string; } }".to_owned();
+        for level in 1..=levels {
+            let used = level - 1;
+            body.push_str(&format!(
+                "grouping g{level} {{ container x {{ uses g{used}; }} container y {{ uses g{used}; }} }}"
+            ));
+        }
+        format!("{body} uses g{levels};")
+    };
+    for levels in [23, 60, 400, 600] {
+        let expected = "a.yang: The modules have more than 4000000 nodes (SCHEMA_NODES_MAX)";
+        check(&doubling(levels), &[], &[expected]);
+    }
+    let module = |name: &str, body: &str| {
+        format!("module {name} {{ namespace urn:{name}; prefix {name}; {body} }}")
+    };
+    let errors = compile(&[&module("a", &doubling(60))]).expect_err("too many");
+    // 2^21 leaves in 2^22 - 2 containers.
+    assert!(
+        errors[0].message.contains("the grouping g21 of a alone"),
+        "{errors:?}"
+    );
+    // Through an import, and from an augment.
+    let user = module(
+        "b",
+        "import a { prefix x; } container c; augment /c { uses x:g60; }",
+    );
+    assert!(compile(&[&module("a", &doubling(60)), &user]).is_err());
+    // libyang expands groupings that nothing uses too; it reports those that use themselves.
+    let unused = doubling(60).replace("uses g60;", "");
+    assert!(compile(&[&module("a", &unused)]).is_err());
+    compile(&[&module("a", &doubling(10))]).expect("2,046 containers");
+    let circle = "grouping p { uses q; } grouping q { uses p; } uses p;";
+    let errors = compile(&[&module("a", circle)]).expect_err("a circle");
+    assert!(
+        !errors[0].message.contains("SCHEMA_NODES_MAX"),
+        "{errors:?}"
+    );
+}
+
 #[test]
 fn compilations_run_in_parallel() {
     std::thread::scope(|scope| {

@@ -6,7 +6,7 @@ use clap::Args;
 use espalier_documents::{Documents, Policy};
 use espalier_keyspace::Finding;
 use espalier_stats::Stats;
-use espalier_store::{Store, Subspace};
+use espalier_store::{Store, Subspace, Validation};
 use serde_json::json;
 
 use crate::commands::store_url::StoreUrl;
@@ -43,10 +43,12 @@ impl Check {
         let driver = endpoint::open_driver(&settings, OpenMode::Existing)?;
         let mut progress = Progress::count("checking");
         let mut keys = 0;
+        let mut unconstrained = Vec::new();
         // The engine is checked first: LMDB ends the process at a damaged page.
         let mut findings = driver.check()?;
         if findings.is_empty() {
             let store = endpoint::store_on(driver)?;
+            unconstrained = unconstrained_anchors(&store)?;
             findings = store.check_data(&mut |done| {
                 keys = done;
                 progress.set(done);
@@ -60,7 +62,8 @@ impl Check {
             keys += check_documents(&store, &mut findings)?;
         }
         progress.finish();
-        let warnings = warnings(&settings)?;
+        // After the store was closed: an open one has more files.
+        let warnings = [exposed_files(&settings)?, unconstrained].concat();
         let items: Vec<_> = findings
             .iter()
             .map(|finding| json!({"place": finding.place, "problem": finding.problem}))
@@ -73,13 +76,17 @@ impl Check {
             .collect();
         lines.push(match findings.len() {
             0 => format!("checked {keys} keys: nothing is wrong"),
+            1 => format!("checked {keys} keys: 1 finding"),
             count => format!("checked {keys} keys: {count} findings"),
         });
         let value = json!({"keys": keys, "findings": items, "warnings": warnings});
         output::print_result(self.output_options.json, &value, &lines.join("\n"))?;
         match findings.len() {
             0 => Ok(()),
-            count => Err(Failure::data(format!("the store has {count} faults"))
+            count => Err(Failure::data(match count {
+                1 => "the store has a fault".to_owned(),
+                count => format!("the store has {count} faults"),
+            })
                 .hint("`espalier repair` takes data that do not fit their models out into a file; for other faults restore a backup, or export what is readable into a new store")
                 .answered()),
         }
@@ -87,7 +94,7 @@ impl Check {
 }
 
 /// Warnings: files that others than their owner can read or write.
-fn warnings(settings: &Settings) -> Result<Vec<String>> {
+fn exposed_files(settings: &Settings) -> Result<Vec<String>> {
     let Some(url) = settings.store.as_deref() else {
         return Ok(Vec::new());
     };
@@ -97,6 +104,23 @@ fn warnings(settings: &Settings) -> Result<Vec<String>> {
         format!("{path} can be read by others (mode {mode:04o}): chmod {private:04o} '{path}'")
     });
     Ok(warnings.collect())
+}
+
+/// Warnings: anchors whose constraints are not validated.
+fn unconstrained_anchors(store: &Store) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    for dataspace in store.dataspaces()? {
+        for anchor in store.anchors(&dataspace, None, usize::MAX)? {
+            if anchor.validation == Validation::Structure {
+                let name = anchor.name;
+                warnings.push(format!(
+                    "the anchor {name} of the dataspace {dataspace} is validated for structure and types only: its \
+                     constraints are not checked (--validation full checks them from then on)"
+                ));
+            }
+        }
+    }
+    Ok(warnings)
 }
 
 /// Checks every collection; returns the number of documents.

@@ -64,7 +64,9 @@ impl Edit {
                     .hint("`espalier load` accepts documents of any size"),
             );
         }
-        let format = Format::of(&self.file, self.format);
+        let format = self
+            .format
+            .unwrap_or_else(|| Format::of_text(&self.file, &text));
         // Opened last, as opening may upgrade the modules.
         let endpoint = endpoint::open(&settings)?;
         let changed = endpoint

@@ -134,7 +134,7 @@ fn describe(store: &Store, dataspace: &str) -> Result<Value> {
         let page = store.anchors(dataspace, after.as_deref(), ANCHOR_PAGE)?;
         anchors.extend(
             page.iter()
-                .map(|anchor| json!({"name": anchor.name, "schema-set": anchor.schema_set})),
+                .map(|anchor| json!({"name": anchor.name, "schema-set": anchor.schema_set, "validation": anchor.validation.name()})),
         );
         match page.last() {
             Some(last) if page.len() == ANCHOR_PAGE => after = Some(last.name.clone()),
@@ -160,12 +160,12 @@ fn text(value: &Value) -> String {
             );
         }
         for anchor in items(&space["anchors"]) {
-            let set = word(&anchor["schema-set"]);
-            let _ = writeln!(
-                out,
-                "  anchor {} on schema set {set}",
-                word(&anchor["name"])
-            );
+            let (name, set) = (word(&anchor["name"]), word(&anchor["schema-set"]));
+            let validation = match anchor["validation"] == "structure" {
+                true => ", validated for structure and types only (--validation structure)",
+                false => "",
+            };
+            let _ = writeln!(out, "  anchor {name} on schema set {set}{validation}");
         }
     }
     for range in items(&value["usage"]) {

@@ -13,8 +13,8 @@ use espalier_terminal::{Failure, Result};
 #[command(after_help = "\
 All stored data must be valid under the new modules: running, startup, factory-default, pushed operational state \
 and candidates. Values whose stored form changes are converted. Data of nodes that the new modules do not have are \
-rejected, or removed with --drop-unknown. Every other command does the same if --yang names other modules; see \
-docs/guide/upgrading.md.
+rejected, or removed with --drop-unknown. Every other command that writes does the same if --yang names other modules, \
+and a command that reads rejects them; see docs/guide/upgrading.md.
 
 Examples:
   espalier upgrade --yang network --dry-run --store embedded:data

@@ -130,6 +130,18 @@ impl Local {
         })
     }
 
+    /// Opens the tree named by the settings for a command that reads: the modules of an existing schema set are never
+    /// replaced.
+    pub fn open_for_reading(settings: &Settings) -> Result<Self> {
+        let source = modules::source(settings)?;
+        let store = open_store_for_command(settings, OpenMode::Existing)?;
+        if let Some(source) = source.as_ref().filter(|_| !settings.dry_run) {
+            upgrade::refuse_other_modules(&store, settings, source)?;
+        }
+        let (tree, _) = open_with_modules(store, settings, source)?;
+        Self::new(tree, settings)
+    }
+
     /// Creates the endpoint of an open tree.
     pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
         let source = source_of(&tree, settings)?;

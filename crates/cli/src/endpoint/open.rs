@@ -8,17 +8,22 @@ use espalier_terminal::{Failure, Result};
 
 /// Opens the endpoint named by the settings. If they name modules, a missing store is created.
 pub fn open(settings: &Settings) -> Result<Box<dyn Endpoint>> {
-    open_as(settings, OpenMode::for_write(settings))
+    open_with(settings, &|settings| {
+        Local::open(settings, OpenMode::for_write(settings))
+    })
 }
 
-/// Opens the endpoint for reading only: a missing store is an error.
+/// Opens the endpoint for reading only: a missing store is an error, and so are other modules than those of the store.
 pub fn open_existing(settings: &Settings) -> Result<Box<dyn Endpoint>> {
-    open_as(settings, OpenMode::Existing)
+    open_with(settings, &Local::open_for_reading)
 }
 
-fn open_as(settings: &Settings, open_mode: OpenMode) -> Result<Box<dyn Endpoint>> {
+fn open_with(
+    settings: &Settings,
+    open_local: &dyn Fn(&Settings) -> Result<Local>,
+) -> Result<Box<dyn Endpoint>> {
     match (&settings.store, &settings.server) {
-        (Some(_), None) => Ok(Box::new(Local::open(settings, open_mode)?)),
+        (Some(_), None) => Ok(Box::new(open_local(settings)?)),
         (None, Some(_)) if settings.dry_run || settings.drop_unknown => Err(Failure::usage(
             "--dry-run and --drop-unknown are about a change of modules",
         )

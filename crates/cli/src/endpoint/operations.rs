@@ -227,6 +227,7 @@ fn update(
     let items: Vec<Value> = conflicts.iter().map(conflict).collect();
     let mut text = match conflicts.len() {
         0 => "updated, without conflicts".to_owned(),
+        1 => "updated, 1 conflict resolved".to_owned(),
         count => format!("updated, {count} conflicts resolved"),
     };
     for conflict in &conflicts {

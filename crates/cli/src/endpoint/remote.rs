@@ -72,6 +72,14 @@ impl Remote {
             ))
             .hint("write it as in http://127.0.0.1:8080"));
         }
+        if settings.validation.is_some() {
+            return Err(Failure::usage(
+                "--validation goes with --store: the store of a server keeps its own setting",
+            )
+            .hint(
+                "set it with a command that writes to the store; `espalier info URL` prints it",
+            ));
+        }
         let datastore = settings.datastore()?;
         let agent = agent(settings)?;
         Ok(Self {

@@ -19,10 +19,15 @@ use espalier_terminal::document;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
+/// The comment in the history if the change for which modules were replaced was rejected.
+const REVERTED: &str = "the earlier modules again: the change that replaced them was rejected";
+
 /// The previous modules of a schema set that a command upgraded.
 pub struct ReplacedModules {
     dataspace: String,
     name: String,
+    author: String,
+    session: String,
     before: SchemaSource,
     now: SchemaSource,
     report: UpgradeReport,
@@ -37,7 +42,7 @@ impl ReplacedModules {
     /// Restores the previous modules after the change for which they were replaced was rejected. If the upgrade
     /// converted or removed data, the new modules stay, and a hint of the failure explains it.
     pub fn revert(&self, store: &Store, failure: Failure) -> Failure {
-        if !self.report.datastores.is_empty() {
+        if self.report.is_changed() {
             return failure.hint(
                 "the modules of the store are those of --yang now, as its data were converted to them; only the change was refused",
             );
@@ -56,7 +61,12 @@ impl ReplacedModules {
         if store.schema_set(dataspace, name)?.source != self.now {
             return Ok(());
         }
-        let options = UpgradeOptions::default();
+        let options = UpgradeOptions {
+            author: &self.author,
+            comment: REVERTED,
+            session: &self.session,
+            ..UpgradeOptions::default()
+        };
         store
             .upgrade_schema_set(dataspace, name, &self.before, options)
             .map(|_| ())
@@ -78,11 +88,7 @@ pub fn apply_modules(
         };
     };
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
-    let existing = match store.schema_set(dataspace, anchor) {
-        Ok(existing) => Some(existing.source),
-        Err(Error::Unknown { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let existing = stored_modules(store, settings)?;
     if settings.dry_run {
         return Err(dry_run(store, settings, &source, existing.as_ref()));
     }
@@ -94,6 +100,8 @@ pub fn apply_modules(
         return Ok(Some(ReplacedModules {
             dataspace: dataspace.to_owned(),
             name: anchor.to_owned(),
+            author: settings.author().to_owned(),
+            session: settings.session().to_owned(),
             before,
             now: source,
             report,
@@ -106,6 +114,33 @@ pub fn apply_modules(
     }
     ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
     Ok(None)
+}
+
+/// The modules of the schema set of the settings; `None` if it does not exist.
+fn stored_modules(store: &Store, settings: &Settings) -> Result<Option<SchemaSource>> {
+    match store.schema_set(settings.dataspace(), settings.anchor()) {
+        Ok(existing) => Ok(Some(existing.source)),
+        Err(Error::Unknown { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Fails if the store has other modules than `source`: a command that reads does not replace them.
+pub(super) fn refuse_other_modules(
+    store: &Store,
+    settings: &Settings,
+    source: &SchemaSource,
+) -> Result<()> {
+    let stored = stored_modules(store, settings)?;
+    let Some(difference) = stored.and_then(|stored| modules::difference(&stored, source)) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the modules of the store differ from those of --yang: {difference}; a command that reads does not replace them"
+    );
+    Err(Failure::usage(message).hint(
+        "leave --yang out (also as ESPALIER_YANG, or yang in espalier.toml), or replace the modules first: `espalier upgrade --yang NEW`",
+    ))
 }
 
 /// Loads a document in the commit that upgrades the store to the modules of the settings, so that the data need to be
@@ -264,6 +299,7 @@ pub fn upgrade_json(report: &UpgradeReport) -> Value {
                 "datastore": changed.datastore.name(),
                 "session": changed.session,
                 "version": changed.version,
+                "rewritten": changed.is_changed(),
                 "converted": places(&changed.converted),
                 "removed": places(&changed.dropped),
             })
@@ -274,11 +310,16 @@ pub fn upgrade_json(report: &UpgradeReport) -> Value {
 
 /// The report of an upgrade as text, from the JSON of [`upgrade_json`].
 pub fn upgrade_text(report: &Value) -> String {
-    let lines = lines(report);
-    match lines.is_empty() {
-        true => "all data fit the modules as they are".to_owned(),
-        false => lines.join("\n"),
+    let mut lines = lines(report);
+    if !is_rewritten(report) {
+        lines.insert(0, "all data fit the modules as they are".to_owned());
     }
+    lines.join("\n")
+}
+
+fn is_rewritten(report: &Value) -> bool {
+    let mut datastores = report["datastores"].as_array().into_iter().flatten();
+    datastores.any(|changed| changed["rewritten"] == true)
 }
 
 fn lines(report: &Value) -> Vec<String> {

@@ -22,6 +22,67 @@ fn statistics_and_documents_of_a_server_are_available_over_http_only() {
     }
 }
 
+/// The error of an unknown setting lists all of them.
+#[test]
+fn example_configuration_has_every_setting() {
+    let sandbox = Sandbox::new();
+    sandbox.write("espalier.toml", "nope = 1\n");
+    let output = sandbox.run(&["get", "/"]).failed(2);
+    let (_, listed) = output.split_once("expected one of").expect("the settings");
+    let listed = listed.lines().next().expect("a line");
+    let settings: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+    assert!(settings.len() > 25, "{output}");
+    for file in ["examples/espalier.toml", "docs/guide/configuration.md"] {
+        let path = format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).expect("the file");
+        for setting in &settings {
+            let line = format!("{setting} = ");
+            assert!(text.contains(&line), "{file} lacks {setting}");
+        }
+    }
+}
+
+/// The store remembered the setting, and nothing showed it; a server ignored the flag.
+#[test]
+fn validation_of_structure_only_is_shown() {
+    let sandbox = Sandbox::new();
+    let module = "module m { namespace urn:m; prefix m; leaf a { type int8; must '. > 1'; } }";
+    sandbox.write("m.yang", module);
+    sandbox.write("a.json", r#"{"m:a":1}"#);
+    let store = ["--store", "embedded:store"];
+    let load = [
+        "load",
+        "a.json",
+        "--yang",
+        "m.yang",
+        "--validation",
+        "structure",
+    ];
+    sandbox.run(&[&load[..], &store].concat()).ok();
+    let info = sandbox.run(&["info", "embedded:store"]).ok();
+    assert!(info.contains("--validation structure"), "{info}");
+    let info = sandbox.run(&["info", "embedded:store", "--json"]).json();
+    assert_eq!(
+        info["dataspaces"][0]["anchors"][0]["validation"],
+        "structure"
+    );
+    let check = sandbox.run(&["check", "embedded:store"]).ok();
+    assert!(check.contains("structure and types only"), "{check}");
+    let server = sandbox.serve(&store);
+    let refused = sandbox.run(&[
+        "load",
+        "a.json",
+        "--server",
+        &server.url,
+        "--validation",
+        "full",
+    ]);
+    assert!(refused.failed(2).contains("--validation goes with --store"));
+    let upgrade = ["upgrade", "--yang", "m.yang", "--server", &server.url];
+    let refused = sandbox.run(&[&upgrade[..], &["--validation", "full"]].concat());
+    assert!(refused.failed(2).contains("--validation goes with --store"));
+}
+
 #[test]
 fn flags_win_over_environment_and_file() {
     let (sandbox, _) = store();

@@ -94,7 +94,7 @@ fn discard_resets_the_candidate_and_private_candidates_are_independent() {
         }
         target.failed(&format!("update {private} two"));
         let output = target.ok(&format!("update --prefer candidate {private} two"));
-        assert!(output.contains("1 conflicts resolved"), "{output}");
+        assert!(output.contains("1 conflict resolved"), "{output}");
         target.ok(&format!("commit {private} two"));
         assert_eq!(target.mtu(""), 7000);
         let without_session = target.run(&format!("get {MTU} --datastore private-candidate"));

@@ -441,6 +441,68 @@ fn mistyped_names_in_paths_and_engines_get_suggestions() {
     assert!(answer.body.contains("did you mean"), "{answer:?}");
 }
 
+/// The error suggested the same name.
+#[test]
+fn names_of_operations_and_notifications_are_reported_as_such() {
+    let sandbox = Sandbox::new();
+    let module = "module m { yang-version 1.1; namespace urn:m; prefix m; rpc go; notification no; \
+                  container c { presence p; action act; } }";
+    sandbox.write("m.yang", module);
+    let access = ["--store", "memory:", "--yang", "m.yang"];
+    for (path, what) in [
+        ("/m:go", "an operation"),
+        ("/m:no", "a notification"),
+        ("/m:c/act", "an action"),
+    ] {
+        let output = sandbox.run(&[&["get", path], &access[..]].concat());
+        let output = output.failed(2);
+        assert!(
+            output.contains(&format!("is {what}, which has no data")),
+            "{output}"
+        );
+    }
+}
+
+/// `edit -` read XML as JSON.
+#[test]
+fn xml_from_standard_input_is_edited() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "m.yang",
+        "module m { namespace urn:m; prefix m; leaf a { type string; } }",
+    );
+    sandbox.write("a.json", r#"{"m:a":"1"}"#);
+    let store = ["--store", "embedded:store"];
+    sandbox
+        .run(&[&["load", "a.json", "--yang", "m.yang"], &store[..]].concat())
+        .ok();
+    let edit = [&["edit", "-"], &store[..]].concat();
+    sandbox
+        .run_with(&edit, b" <a xmlns='urn:m'>2</a>", &[])
+        .ok();
+    let export = sandbox.run(&[&["export"], &store[..]].concat()).json();
+    assert_eq!(export["m:a"], "2");
+}
+
+/// The error did not name the other entry.
+#[test]
+fn a_unique_error_names_the_other_entry() {
+    let sandbox = Sandbox::new();
+    let list = "list l { key k; unique v; leaf k { type string; } leaf v { type string; } }";
+    sandbox.write(
+        "m.yang",
+        format!("module m {{ namespace urn:m; prefix m; {list} }}"),
+    );
+    sandbox.write("a.json", r#"{"m:l":[{"k":"a","v":"1"},{"k":"b","v":"1"}]}"#);
+    let load = ["load", "a.json", "--yang", "m.yang", "--store", "memory:"];
+    let output = sandbox.run(&load).failed(1);
+    assert!(
+        output.contains("/m:l[k='a'] has the same v")
+            || output.contains("/m:l[k='b'] has the same v"),
+        "{output}"
+    );
+}
+
 #[test]
 fn slash_in_a_key_gets_a_quoting_hint() {
     let (sandbox, access) = store();

@@ -71,8 +71,6 @@ fn check_drop_on_request(store: &str) {
     for arguments in [
         &["upgrade", "--yang", "new"][..],
         &["upgrade", "--yang", "new", "--dry-run"],
-        &["export", "--yang", "new"],
-        &["get", "/", "--yang", "new"],
         &["set", "/m:n", "4", "--yang", "new"],
     ] {
         let output = run(&sandbox, arguments).failed(1);
@@ -107,6 +105,62 @@ fn check_drop_on_request(store: &str) {
     // The second run has nothing to do.
     let again = run(&sandbox, &dropping).ok();
     assert!(again.contains("all data fit"), "{again}");
+}
+
+/// A load that replaces the data by the same data made an empty version.
+#[test]
+fn a_replace_by_the_same_data_makes_no_version_on_any_engine_with_files() {
+    for store in STORES {
+        let sandbox = sandbox_on(store);
+        let replace = ["load", "a.json", "--replace", "--json"];
+        let done = run_on(&sandbox, store, &replace).json();
+        assert_eq!(
+            (&done["version"], &done["changed"]),
+            (&json!(1), &json!(false)),
+            "{store}"
+        );
+        let history = run_on(&sandbox, store, &["history"]).ok();
+        assert_eq!(history.lines().count(), 1, "{history}");
+        run_on(&sandbox, store, &["check"]).ok();
+    }
+}
+
+/// Commands that read replaced the modules of the store if `--yang`, its variable or the file named others.
+#[test]
+fn commands_that_read_never_replace_modules() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old/m.yang", module("leaf n { type uint8; }"));
+    sandbox.write("new/m.yang", module("leaf n { type uint16; }"));
+    sandbox.write("a.json", r#"{"m:n":5}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "old"]).ok();
+    let reads: [&[&str]; 7] = [
+        &["get", "/"],
+        &["export"],
+        &["diff", "0", "1"],
+        &["history"],
+        &["schema"],
+        &["validate", "--datastore", "running"],
+        &["locks"],
+    ];
+    for read in reads {
+        let others = [read, &["--yang", "new"]].concat();
+        let output = run(&sandbox, &others).failed(2);
+        for part in ["module m is another", "espalier upgrade --yang"] {
+            assert!(output.contains(part), "{part}: {output}");
+        }
+        run(&sandbox, &[read, &["--yang", "old"]].concat()).ok();
+    }
+    let all = ["get", "/", STORE[0], STORE[1]];
+    let variable = [("ESPALIER_YANG", "new")];
+    sandbox.run_with(&all, b"", &variable).failed(2);
+    sandbox.write("espalier.toml", "yang = [\"new\"]");
+    sandbox.run(&all).failed(2);
+    fs::remove_file(sandbox.path("espalier.toml")).unwrap();
+    let schema = run(&sandbox, &["schema"]).ok();
+    assert!(schema.contains("uint8"), "{schema}");
+    // A store without modules reads with those that are given.
+    let empty = ["get", "/", "--store", "memory:", "--yang", "new"];
+    sandbox.run(&empty).ok();
 }
 
 #[test]
@@ -411,6 +465,116 @@ fn lock_of_another_session_rejects_an_upgrade_without_conversions() {
     .ok();
     run(&sandbox, &["unlock", "--session", "maria"]).ok();
     run(&sandbox, &["set", "/m:b", "x"]).ok();
+}
+
+/// If all data were valid as stored, the history had no row, and `--comment` and `--author` were dropped.
+#[test]
+fn a_change_of_modules_without_conversions_is_in_the_history() {
+    for store in STORES {
+        let sandbox = Sandbox::new();
+        sandbox.write("old.yang", module("leaf a { type string; }"));
+        let new = "leaf a { type string; } leaf b { type string; default b; }";
+        sandbox.write("new.yang", module(new));
+        sandbox.write("a.json", r#"{"m:a":"1"}"#);
+        let run = |arguments: &[&str]| run_on(&sandbox, store, arguments);
+        run(&["load", "a.json", "--yang", "old.yang"]).ok();
+        let upgrade = ["upgrade", "--yang", "new.yang", "--comment", "release 2"];
+        let done = run(&[&upgrade[..], &["--author", "maria"]].concat()).ok();
+        assert!(
+            done.contains("all data fit") && done.contains("version 2"),
+            "{done}"
+        );
+        let rows = run(&["history", "--json"]).ok();
+        let row: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
+        assert_eq!(row["version"], 2, "{rows}");
+        assert_eq!(
+            (&row["comment"], &row["author"]),
+            (&json!("release 2"), &json!("maria"))
+        );
+        assert_eq!(run(&["diff", "1", "2"]).ok(), "");
+        // The same modules again are no change.
+        run(&upgrade).ok();
+        assert_eq!(run(&["history"]).ok().lines().count(), 2);
+        run(&["check"]).ok();
+    }
+}
+
+/// The advice was `--drop-unknown`, which does not remove what a false `when` makes invalid.
+#[test]
+fn a_refused_upgrade_advises_what_helps() {
+    let sandbox = Sandbox::new();
+    let leaves = |when: &str| {
+        module(&format!(
+            "leaf a {{ type string; }} leaf b {{ {when} type string; }}"
+        ))
+    };
+    sandbox.write("old.yang", leaves(""));
+    sandbox.write("new.yang", leaves("when \"../a = 'x'\";"));
+    sandbox.write("a.json", r#"{"m:a":"1","m:b":"2"}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "old.yang"]).ok();
+    let upgrade = ["upgrade", "--yang", "new.yang"];
+    let output = run(&sandbox, &upgrade).failed(1);
+    assert!(
+        output.contains("/m:b") && !output.contains("--drop-unknown"),
+        "{output}"
+    );
+    let refused = run(&sandbox, &[&upgrade[..], &["--json"]].concat());
+    let refused: Value = serde_json::from_str(&refused.stdout).expect("JSON");
+    assert_eq!(refused["error"]["errors-total"], 1, "{refused}");
+    // Startup holds data that a load of running does not replace.
+    run(&sandbox, &["copy-config", "running", "startup"]).ok();
+    sandbox.write("b.json", r#"{"m:a":"1"}"#);
+    let load = ["load", "b.json", "--replace", "--yang", "new.yang"];
+    let output = run(&sandbox, &load).failed(1);
+    assert!(output.contains("delete-config startup"), "{output}");
+}
+
+/// Entity tags and modification times stayed when other modules changed a default.
+#[test]
+fn entity_tags_change_with_the_modules() {
+    let sandbox = Sandbox::new();
+    let default = |value: &str| {
+        module(&format!(
+            "container c {{ leaf d {{ type string; default {value}; }} leaf n {{ type int8; }} }}"
+        ))
+    };
+    sandbox.write("one.yang", default("one"));
+    sandbox.write("two.yang", default("two"));
+    sandbox.write("a.json", r#"{"m:c":{"n":1}}"#);
+    run(&sandbox, &["load", "a.json", "--yang", "one.yang"]).ok();
+    let server = sandbox.serve(&STORE);
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
+    let url = format!("{}/restconf/data/m:c", server.url);
+    let get = |tag: Option<&str>| {
+        let request = agent.get(format!("{url}/d"));
+        let request = match tag {
+            Some(tag) => request.header("if-none-match", tag),
+            None => request,
+        };
+        request.call().expect("a response")
+    };
+    let before = get(None);
+    let tag = before.headers()["etag"].to_str().unwrap().to_owned();
+    assert_eq!(get(Some(&tag)).status(), 304);
+    sandbox
+        .run(&["upgrade", "--yang", "two.yang", "--server", &server.url])
+        .ok();
+    // The server answers 409 at the moment of the change.
+    let began = std::time::Instant::now();
+    let mut after = get(Some(&tag));
+    while after.status() == 409 && began.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        after = get(Some(&tag));
+    }
+    assert_eq!(after.status(), 200);
+    assert_ne!(after.headers()["etag"].to_str().unwrap(), tag);
+    let patch = agent.patch(&url).header("if-match", &tag);
+    let patch = patch.header("content-type", "application/yang-data+json");
+    let refused = patch.send(r#"{"m:c":{"n":2}}"#).expect("a response");
+    assert_eq!(refused.status(), 412);
 }
 
 #[test]

@@ -153,6 +153,9 @@ pub(super) fn error_media(headers: &HeaderMap) -> MediaType {
 /// The format of the request body, by `Content-Type`; 415 if it is not supported.
 pub(super) fn content_format(headers: &HeaderMap) -> Result<Format> {
     let unsupported = |message: String| {
+        let accepted: Vec<&str> = OFFERED.iter().map(|media| media.essence()).collect();
+        let accepted = accepted.join(", ");
+        let message = format!("{message}; accepted: {accepted}");
         Failure::new(ErrorTag::InvalidValue, message)
             .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
     };

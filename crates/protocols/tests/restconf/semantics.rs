@@ -526,6 +526,7 @@ fn unsupported_bodies_are_415_with_the_supported_types() {
             assert!(patch.header("accept-patch").contains(XML), "{patch:?}");
             let put = server.send("PUT", &path, &text, "x");
             assert_eq!((put.status, put.header("accept-patch")), (415, ""));
+            assert!(put.body.contains(JSON) && put.body.contains(XML), "{put:?}");
             for coding in ["gzip", "br", "identity, gzip", "GZIP"] {
                 for method in ["PUT", "PATCH", "POST"] {
                     let headers = [("content-type", JSON), ("content-encoding", coding)];

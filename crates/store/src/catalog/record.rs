@@ -111,6 +111,17 @@ impl Record {
             .map_err(|error| Error::corrupt(format!("a schema set in the catalog: {error}")))
     }
 
+    /// Whether it is the record of these modules.
+    pub fn is_of(&self, source: &SchemaSource) -> bool {
+        let is_same = |(module, given): (&ModuleRecord, &ModuleSource)| {
+            (&module.name, &module.revision) == (&given.name, &given.revision)
+                && module.hash == hash_of(given)
+        };
+        self.modules.len() == source.modules.len()
+            && self.modules.iter().zip(&source.modules).all(is_same)
+            && (&self.implement, &self.features) == (&source.implement, &source.features)
+    }
+
     /// The hashes of the texts of its modules.
     pub fn hashes(&self) -> impl Iterator<Item = &str> {
         self.modules.iter().map(|module| module.hash.as_str())

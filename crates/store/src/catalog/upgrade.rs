@@ -135,6 +135,7 @@ impl Store {
         let new = Compiled::new((replaced.clone(), unchanged), Arc::clone(schema), layout);
         let new = Arc::new(new);
         let nodes = NodeMapping::between(&old, &new);
+        let is_same_source = replaced.is_of(source);
         let comment = changed_modules(&old.schema, &new.schema);
         let options = UpgradeOptions {
             comment: match options.comment {
@@ -157,6 +158,7 @@ impl Store {
                 new: &new,
                 replaced: &replaced,
                 nodes: &nodes,
+                is_same_source,
                 options,
             };
             let load = load.as_deref_mut().filter(|load| load.anchor == row.name);

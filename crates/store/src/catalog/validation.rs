@@ -9,3 +9,13 @@ pub enum Validation {
     /// Structure and types, as ONAP CPS does: for data that break the constraints of their model.
     Structure,
 }
+
+impl Validation {
+    /// Its name, as the command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Structure => "structure",
+        }
+    }
+}

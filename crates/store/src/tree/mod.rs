@@ -69,8 +69,8 @@ pub use subscribe::{
 };
 pub use tree::{SESSION_BYTES_MAX, Tree};
 pub use upgrade::{
-    ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, Removed, Repair, RepairOutput, UnknownData,
-    UpgradeLoad, UpgradeOptions, UpgradeReport,
+    ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, Removed, Repair, RepairOutput,
+    UNKNOWN_NODE, UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport,
 };
 pub use view::View;
 

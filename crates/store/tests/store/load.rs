@@ -101,6 +101,46 @@ fn entries_of_a_list_need_not_be_adjacent_in_xml() {
     assert_sound(tree.store());
 }
 
+/// A load that replaces the data by the same data made an empty version.
+#[test]
+fn a_replace_by_the_same_data_makes_no_version() {
+    let tree = memory_tree(MODEL);
+    load_json(&tree, LoadMode::Merge, r#"{"m:rule":[{"name":"q"}]}"#).unwrap();
+    // Puts the entry before the others, at a position that a load does not assign.
+    let rule = KEYS_FIRST.replace(r#""action":"permit","#, r#""@":{"yang:insert":"first"},"#);
+    merge(&tree, &rule);
+    let (kept, log) = (dump(&tree), log_keys(&tree));
+    let stored = text(&tree);
+    let report = load_json(&tree, LoadMode::Replace, &stored).unwrap();
+    assert_eq!(
+        (report.commit.version, report.commit.is_changed),
+        (2, false)
+    );
+    assert_eq!((dump(&tree), log_keys(&tree)), (kept, log));
+    // The order of entries is data.
+    let other = r#"{"m:rule":[{"name":"q"},{"name":"r"}]}"#;
+    assert!(
+        load_json(&tree, LoadMode::Replace, other)
+            .unwrap()
+            .commit
+            .is_changed
+    );
+    let other = r#"{"m:rule":[{"name":"r"},{"name":"q"}]}"#;
+    assert!(
+        load_json(&tree, LoadMode::Replace, other)
+            .unwrap()
+            .commit
+            .is_changed
+    );
+    assert!(
+        !load_json(&tree, LoadMode::Replace, other)
+            .unwrap()
+            .commit
+            .is_changed
+    );
+    assert_sound(tree.store());
+}
+
 #[test]
 fn a_document_that_fails_leaves_nothing() {
     for before in ["{}", r#"{"m:top":"t","m:named":[{"name":"n","v":"1"}]}"#] {

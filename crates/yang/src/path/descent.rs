@@ -79,6 +79,10 @@ impl<'s> Descent<'s> {
     }
 
     pub(super) fn unknown(&self, name: WrittenName<'_>) -> DataError {
+        if let Some(kind) = self.kind_without_data(name) {
+            let message = format!("'{name}' is {kind}, which has no data");
+            return self.error(ErrorTag::UnknownElement, message);
+        }
         let message = match self.node() {
             Some(parent) => {
                 let parent = self.schema.path(parent);
@@ -93,13 +97,20 @@ impl<'s> Descent<'s> {
         self.error(ErrorTag::UnknownElement, message)
     }
 
+    /// What a child of this name is, if it is a schema node without data.
+    fn kind_without_data(&self, name: WrittenName<'_>) -> Option<&'static str> {
+        let mut nodes = self.schema.named(self.node(), name.name);
+        nodes.find_map(|node| match self.schema.node(node).kind {
+            NodeKind::Rpc => Some("an operation"),
+            NodeKind::Action => Some("an action"),
+            NodeKind::Notification => Some("a notification"),
+            _ => None,
+        })
+    }
+
     /// The child of the current node whose name is most similar to an unknown one.
     fn similar(&self, name: &str) -> Option<String> {
         let similar = most_similar(name, self.schema.child_names(self.node()))?;
-        if similar == name {
-            // An operation or a notification, which has no data.
-            return None;
-        }
         let node = self.schema.named(self.node(), similar).next()?;
         Some(self.schema.qualified_name(node))
     }

@@ -18,7 +18,7 @@ pub mod stored;
 mod tree_diagram;
 mod types;
 
-pub use compile::{SchemaError, SchemaErrors};
+pub use compile::{SCHEMA_NODES_MAX, SchemaError, SchemaErrors};
 pub use convert::{InstanceIdentifierTargets, SchemaPair};
 pub use lexical::{JsonScalar, ValueError};
 pub use model::{Case, Choice, Identity, IdentityId, Module, ModuleId, Schema};

@@ -29,12 +29,15 @@ impl<T: Instances> Checker<'_, T> {
         let Some(values) = self.unique_values(list, leaves, entry)? else {
             return Ok(());
         };
-        let mut is_duplicate = false;
+        let mut duplicate = None;
         let mut compare = |other: T::Inner| {
-            is_duplicate = other != *entry
+            let is_duplicate = other != *entry
                 && self.unique_values(list, leaves, &other)?.as_ref() == Some(&values);
             Ok(match is_duplicate {
-                true => ControlFlow::Break(()),
+                true => {
+                    duplicate = Some(other);
+                    ControlFlow::Break(())
+                }
                 false => ControlFlow::Continue(()),
             })
         };
@@ -44,14 +47,16 @@ impl<T: Instances> Checker<'_, T> {
         if indexed == Indexed::No {
             self.data.entries(&parent, list, &mut compare)?;
         }
-        if !is_duplicate {
+        let Some(duplicate) = duplicate else {
             return Ok(());
-        }
+        };
+        let path = self.data.path(&duplicate)?;
+        let path = path.to_instance_identifier(self.schema());
         let names: Vec<&str> = leaves
             .iter()
             .map(|&leaf| &*self.schema().node(leaf).name)
             .collect();
-        let message = format!("another entry has the same {}", names.join(" and "));
+        let message = format!("{path} has the same {}", names.join(" and "));
         let error =
             DataError::new(ErrorTag::OperationFailed, message).with_app_tag("data-not-unique");
         self.report(&Item::Inner(entry.clone()), error)

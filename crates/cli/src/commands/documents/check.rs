@@ -32,15 +32,16 @@ impl Check {
         let collection = self.store_option.collection(settings, &self.collection)?;
         let found = collection.check()?;
         let value = json!({"findings": to_json(&found)});
-        output::print_result(
-            self.store_option.output_options.json,
-            &value,
-            &to_text(&found),
-        )?;
-        if found.is_empty() {
-            return Ok(());
-        }
-        let message = format!("{} things are wrong in {:?}", found.len(), self.collection);
+        let text = match found.is_empty() {
+            true => format!("{:?}: nothing is wrong", self.collection),
+            false => to_text(&found),
+        };
+        output::print_result(self.store_option.output_options.json, &value, &text)?;
+        let message = match found.len() {
+            0 => return Ok(()),
+            1 => format!("{:?} has a fault", self.collection),
+            count => format!("{:?} has {count} faults", self.collection),
+        };
         let hint = format!("`espalier documents repair {}` mends them", self.collection);
         Err(Failure::data(message).hint(hint).answered())
     }

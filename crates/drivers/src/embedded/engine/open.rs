@@ -20,6 +20,7 @@ use super::environment::{
     DATA_FILE, Keys, Lmdb, MAP_BYTES, MAP_BYTES_MIN, MAP_BYTES_STEP, READERS_MAX,
 };
 use super::error::engine_error;
+use super::journal::has_journal;
 use super::pages::{self, CheckedState};
 use super::{damage_handler, format};
 use crate::embedded::Config;
@@ -66,6 +67,9 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     format::check_or_create(&dir)?;
     damage_handler::set_directory(&dir);
     let is_new = !dir.join(DATA_FILE).exists();
+    if is_new && has_journal(&dir) {
+        return Err(data_file_missing(&dir));
+    }
     if access == Access::Write {
         allocate_locks(&dir)?;
     }
@@ -85,6 +89,16 @@ fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
         access,
     };
     Engine::new(config, Arc::new(base))
+}
+
+/// The error of a directory that has a journal, which is created after the data file, and no data file.
+fn data_file_missing(dir: &Path) -> Error {
+    let message = format!(
+        "the file {DATA_FILE} in {} is missing, and the journal is there; nothing was changed: put the file back, or \
+         restore a backup into another directory",
+        dir.display()
+    );
+    Error::new(ErrorKind::Corrupt, message)
 }
 
 /// Makes the names of a new file and its directory durable: LMDB flushes only the file content.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, ConflictRetry, Direction, KeyRange, Snapshot, Writer, retry_conflicts,
+    Batch, ConflictRetry, Direction, ErrorKind, KeyRange, Snapshot, Writer, retry_conflicts,
 };
 use espalier_yang::Sink;
 use espalier_yang::validate::WorkerShare;
 
 use super::options::{LoadMode, LoadOptions, LoadReport};
 use super::sink::{LoadOutcome, Loader};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::overlay::{ChangesWriter, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::commit_options::{Commit, CommitOptions};
@@ -85,11 +85,23 @@ impl Tree {
         self.authorise_load(&*base, options.session, &mut lock_batch)?;
         let conditions = [lock_batch.preconditions(), &conditions].concat();
         let driver = self.store().driver();
+        let mut identical = None;
         let written = espalier_keyspace::write(&**driver, &conditions, &mut |writer| {
             lock_batch.apply_to(writer)?;
-            self.write_load(options, &*base, writer, stamp, document)
+            let done = self.write_load(options, &*base, writer, stamp, document)?;
+            if done.is_identical {
+                // The write is abandoned: there is no new version.
+                identical = Some(done);
+                let message = "the document is the data that is stored";
+                let aborted = espalier_keyspace::Error::new(ErrorKind::Aborted, message);
+                return Err(Error::from(aborted));
+            }
+            Ok(done)
         });
-        let (_, done) = written?;
+        let done = match identical {
+            Some(done) => done,
+            None => written?.1,
+        };
         if done.is_changed {
             self.notify_load(stamp, options);
         }
@@ -202,9 +214,13 @@ impl Tree {
             self.delete_all(base, writer, &mut log)?;
         }
         log.record_loaded();
-        let mut loader = Loader::new(self, base, writer, Some(log), options);
+        let mut loader = Loader::new(self, base, &mut *writer, Some(log), options);
         let parsed = document(&mut loader);
-        loader.finish(parsed)
+        let mut done = loader.finish(parsed)?;
+        if !is_empty && self.is_identical(base, &*writer.snapshot()?)? {
+            (done.is_identical, done.is_changed) = (true, false);
+        }
+        Ok(done)
     }
 
     fn is_empty(&self, base: &dyn Snapshot) -> Result<bool> {

@@ -7,6 +7,7 @@
 mod commit;
 mod deferred;
 mod fragments;
+mod identical;
 mod options;
 mod sink;
 

@@ -39,6 +39,8 @@ pub(in crate::tree) struct LoadOutcome {
     pub fragments: u64,
     pub values: u64,
     pub is_changed: bool,
+    /// Whether a load that replaces everything wrote the data that is stored.
+    pub is_identical: bool,
 }
 
 /// A load in progress.
@@ -112,6 +114,7 @@ impl<'a, 'o> Loader<'a, 'o> {
             fragments,
             values,
             is_changed,
+            is_identical: false,
         })
     }
 

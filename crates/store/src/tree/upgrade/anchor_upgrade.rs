@@ -42,6 +42,8 @@ pub(crate) struct AnchorUpgrade<'a> {
     /// The record of the old modules, kept for older versions.
     pub replaced: &'a Record,
     pub nodes: &'a NodeMapping,
+    /// Whether the new modules are the old ones: then there is nothing to record in the history.
+    pub is_same_source: bool,
     pub options: UpgradeOptions<'a>,
 }
 
@@ -62,8 +64,10 @@ pub(in crate::tree) struct UpgradedDatastore {
     pub changes: Arc<Changes>,
     /// Its version afterwards.
     pub version: u64,
-    /// Whether it has a new version.
-    pub is_changed: bool,
+    /// Whether it has a new version: its data or its modules changed.
+    pub has_new_version: bool,
+    /// Whether its data changed.
+    pub is_rewritten: bool,
 }
 
 impl AnchorUpgrade<'_> {
@@ -130,26 +134,30 @@ impl AnchorUpgrade<'_> {
                 result => result?,
             }
         }
+        // A change of modules can change defaults and namespaces without changing data.
+        let has_new_version = is_changed || (basis.last.version > 0 && !self.is_same_source);
+        let before = basis.last.version;
         let upgraded = UpgradedDatastore {
             changes: overlay.savepoint(),
-            version: if is_changed {
-                basis.next.version
-            } else {
-                basis.last.version
-            },
-            is_changed,
+            version: before + u64::from(has_new_version),
+            has_new_version,
+            is_rewritten: is_changed,
         };
         if !prepared.errors.is_empty() {
             return Ok(upgraded);
         }
-        self.put(&tree, overlay, basis, &conversion, prepared)?;
-        if is_changed || is_loaded {
+        match has_new_version {
+            true => self.put_version(&tree, overlay, basis, &conversion, prepared)?,
+            false => self.put_modules(&tree, &overlay, basis, prepared)?,
+        }
+        if has_new_version || is_loaded {
             prepared.datastores.push(DatastoreUpgrade {
                 anchor: self.row.name.clone(),
                 datastore,
                 session: String::new(),
-                before: upgraded.version - u64::from(is_changed),
-                version: is_changed.then_some(upgraded.version),
+                before,
+                version: has_new_version.then_some(upgraded.version),
+                is_rewritten: is_changed,
                 converted: conversion.converted,
                 dropped: conversion.dropped,
             });
@@ -157,9 +165,9 @@ impl AnchorUpgrade<'_> {
         Ok(upgraded)
     }
 
-    /// Puts the changes of a datastore into the batch, as a new version, with the preconditions of the
-    /// batch.
-    fn put(
+    /// Puts the changes of a datastore into the batch, as a new version, with the preconditions of the batch. If no
+    /// data changed, the version records the change of modules.
+    fn put_version(
         &self,
         tree: &Tree,
         overlay: Overlay,
@@ -167,32 +175,56 @@ impl AnchorUpgrade<'_> {
         conversion: &Conversion,
         prepared: &mut PreparedUpgrade,
     ) -> Result<()> {
-        let Basis {
-            last,
-            next,
-            conditions,
-        } = basis;
         let batch = &mut prepared.batch;
-        batch.require_all(conditions);
-        // The indexes may contain other defaults: the next commit that needs them rebuilds them.
-        for subspace in [Subspace::Index, Subspace::Count] {
-            batch.delete_range(KeyRange::prefix(&tree.id().prefix(subspace)));
-        }
-        if !has_changes(&overlay, tree)? {
-            tree.require_unlocked(overlay.base(), self.options.session, batch)?;
-            let until = last.version.saturating_sub(1);
-            return put_past_schema(overlay.base(), tree.id(), until, self.replaced, batch);
-        }
-        put_past_schema(
-            overlay.base(),
-            tree.id(),
-            last.version,
-            self.replaced,
-            batch,
-        )?;
+        batch.require_all(basis.conditions);
+        let last = basis.last.version;
+        put_past_schema(overlay.base(), tree.id(), last, self.replaced, batch)?;
         let old = (&**self.old, conversion);
-        tree.put_converted(overlay, old, next, self.options, batch)
+        tree.put_converted(overlay, old, basis.next, self.options, batch)
     }
+
+    /// Puts the preconditions of a datastore without a new version: it has no version yet, or its modules are the
+    /// same.
+    fn put_modules(
+        &self,
+        tree: &Tree,
+        overlay: &Overlay,
+        basis: Basis,
+        prepared: &mut PreparedUpgrade,
+    ) -> Result<()> {
+        let batch = &mut prepared.batch;
+        batch.require_all(basis.conditions);
+        delete_indexes(tree, batch);
+        // The time of an anchor without versions is part of its entity tags.
+        let is_stamped = basis.last != Stamp::default() && basis.last.version == 0;
+        if is_stamped && !self.is_same_source {
+            let stamp = Stamp {
+                version: 0,
+                ..basis.next
+            };
+            put_whole_stamp(tree, stamp, batch);
+        }
+        tree.require_unlocked(overlay.base(), self.options.session, batch)?;
+        Ok(())
+    }
+}
+
+/// Deletes the indexes, which may contain other defaults: the next commit that needs them rebuilds them.
+fn delete_indexes(tree: &Tree, batch: &mut Batch) {
+    for subspace in [Subspace::Index, Subspace::Count] {
+        batch.delete_range(KeyRange::prefix(&tree.id().prefix(subspace)));
+    }
+}
+
+/// Gives the whole datastore one stamp.
+fn put_whole_stamp(tree: &Tree, stamp: Stamp, batch: &mut Batch) {
+    batch.delete_range(KeyRange::prefix(&tree.id().prefix(Subspace::Stamp)));
+    let record = StampRecord {
+        any: stamp,
+        whole: stamp,
+    };
+    let root = stamp_key(&tree.id().prefix(Subspace::Tree));
+    batch.put(root, record.encode());
 }
 
 impl Tree {
@@ -217,17 +249,8 @@ impl Tree {
             move_origins(&state, overlay.changes(), &conversion.moved, batch)?;
         }
         put_changes(overlay, batch)?;
-        for subspace in [Subspace::Stamp, Subspace::Index, Subspace::Count] {
-            batch.delete_range(KeyRange::prefix(&self.id().prefix(subspace)));
-        }
-        let record = StampRecord {
-            any: next,
-            whole: next,
-        };
-        batch.put(
-            stamp_key(&self.id().prefix(Subspace::Tree)),
-            record.encode(),
-        );
+        delete_indexes(self, batch);
+        put_whole_stamp(self, next, batch);
         log.finish(batch)
     }
 }

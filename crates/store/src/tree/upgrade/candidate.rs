@@ -38,11 +38,14 @@ impl AnchorUpgrade<'_> {
         let snapshot = self.store.driver().snapshot()?;
         let candidate_state = old.candidate_state(&*snapshot)?;
         candidate_state.require(&mut prepared.batch);
-        let is_untouched = self.nodes.is_same() && !running.is_changed;
+        let conflicts = candidate_state.conflicts();
+        // A conflict stays one, and can be resolved after the change of modules.
+        let is_untouched = self.nodes.is_same()
+            && !running.is_rewritten
+            && (!running.has_new_version || !conflicts.is_empty());
         if !candidate_state.has_changes() || is_untouched {
             return Ok(());
         }
-        let conflicts = candidate_state.conflicts();
         if !conflicts.is_empty() {
             prepared.add_errors(datastore, session, conflicts);
             let message = "a candidate conflicts with running; update it (espalier update) or discard it before the modules change";
@@ -58,7 +61,8 @@ impl AnchorUpgrade<'_> {
             prepared.add_errors(datastore, session, conversion.errors);
             return Ok(());
         }
-        let fits = conversion.is_empty() && candidate_state.is_on_newest && !running.is_changed;
+        let fits =
+            conversion.is_empty() && candidate_state.is_on_newest && !running.has_new_version;
         if fits || !prepared.errors.is_empty() {
             return Ok(());
         }
@@ -67,7 +71,7 @@ impl AnchorUpgrade<'_> {
             self.store.driver().snapshot()?,
             Arc::clone(&running.changes),
         );
-        if running.is_changed {
+        if running.has_new_version {
             let (version, time) = (running.version, self.store.now());
             stamp_all(&mut below, old, Stamp { version, time });
         }
@@ -83,6 +87,7 @@ impl AnchorUpgrade<'_> {
             session: session.to_owned(),
             before: 0,
             version: None,
+            is_rewritten: !conversion.is_empty(),
             converted: conversion.converted,
             dropped: conversion.dropped,
         });

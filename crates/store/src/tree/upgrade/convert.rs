@@ -470,7 +470,8 @@ impl Converter<'_> {
     pub fn report_unknown(&mut self, path: String, problem: &str) {
         match self.mismatch_policy {
             MismatchPolicy::Refuse => {
-                self.report_refused(DataError::new(ErrorTag::UnknownElement, problem).at(path));
+                let error = DataError::new(ErrorTag::UnknownElement, problem).at(path);
+                self.report_refused(error.with_app_tag(UNKNOWN_NODE));
             }
             MismatchPolicy::DropUnknown | MismatchPolicy::DropAll => {
                 self.report_dropped(path, problem.to_owned())
@@ -598,6 +599,9 @@ fn without_predicates(path: &str) -> String {
     }
     nodes
 }
+
+/// The `error-app-tag` of data that [`MismatchPolicy::DropUnknown`] removes.
+pub const UNKNOWN_NODE: &str = "unknown-node";
 
 /// The error for data of a removed node.
 pub(super) const NODE_REMOVED: &str = "the new modules do not have this node (removed, its feature is off, or deviated as not supported)";

@@ -19,6 +19,7 @@ mod past_schemas;
 mod repair;
 mod report;
 
+pub use convert::UNKNOWN_NODE;
 pub use repair::{Removed, Repair, RepairOutput};
 pub use report::{
     ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, UnknownData, UpgradeOptions, UpgradeReport,

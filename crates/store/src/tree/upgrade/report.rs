@@ -30,9 +30,9 @@ impl UnknownData {
 pub struct UpgradeOptions<'a> {
     /// What happens to data of nodes that the new modules do not have.
     pub unknown: UnknownData,
-    /// Stored in the log of the datastores with changed data.
+    /// Stored in the log of the datastores with versions.
     pub author: &'a str,
-    /// Stored in the log of the datastores with changed data; if empty, the changed modules are listed.
+    /// Stored in the log of the datastores with versions; if empty, the changed modules are listed.
     pub comment: &'a str,
     /// The session that holds locks; empty if none.
     pub session: &'a str,
@@ -80,8 +80,10 @@ pub struct DatastoreUpgrade {
     pub session: String,
     /// The version before.
     pub before: u64,
-    /// The version that the change created; none if no data changed, and for candidates.
+    /// The version that the change created; none for candidates.
     pub version: Option<u64>,
+    /// Whether stored data was changed. If not, the version records the change of modules only.
+    pub is_rewritten: bool,
     /// Converted data.
     pub converted: Places,
     /// Removed data of nodes that the new modules do not have.
@@ -91,13 +93,20 @@ pub struct DatastoreUpgrade {
 impl DatastoreUpgrade {
     /// Whether data was changed.
     pub fn is_changed(&self) -> bool {
-        self.converted.count > 0 || self.dropped.count > 0 || self.version.is_some()
+        self.converted.count > 0 || self.dropped.count > 0 || self.is_rewritten
     }
 }
 
 /// The result of a change of modules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpgradeReport {
-    /// The datastores with changed data.
+    /// The datastores with a new version, and candidates that were recomputed.
     pub datastores: Vec<DatastoreUpgrade>,
+}
+
+impl UpgradeReport {
+    /// Whether data of any datastore was changed.
+    pub fn is_changed(&self) -> bool {
+        self.datastores.iter().any(DatastoreUpgrade::is_changed)
+    }
 }

@@ -6,6 +6,7 @@
 //! - `failures`: collects all errors of a set of modules; libyang reports only the first.
 //! - `tree`, `types`, `modules`: copy the schema that libyang compiled.
 //! - `descents`: expands `//name` in constraints; `existence`: rewrites existence conditions to comparisons.
+//! - `size`: bounds the number of nodes before groupings are expanded.
 //! - `error`, `locate`: the errors of models, with their positions.
 //!
 //! A libyang context lives as long as one compilation. Keeping it, and reading it through views, was rejected: it would
@@ -20,9 +21,11 @@ mod locate;
 mod modules;
 mod patterns;
 mod run;
+mod size;
 mod texts;
 mod tree;
 mod types;
 mod unique;
 
 pub use error::{SchemaError, SchemaErrors};
+pub use size::SCHEMA_NODES_MAX;

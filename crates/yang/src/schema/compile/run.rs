@@ -6,6 +6,7 @@ use super::error::{SchemaError, SchemaErrors};
 use super::failures::complete;
 use super::ffi::{Context, Message};
 use super::locate::{locate, locate_import};
+use super::size::reject_too_many_nodes;
 use super::texts::{SourceTexts, file_name, find};
 use super::{descents, modules, tree};
 use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
@@ -21,6 +22,7 @@ impl Schema {
     pub fn compile(source: &SchemaSource) -> Result<Self, SchemaErrors> {
         reject_deep_nesting(source)?;
         let names = implemented_names(source);
+        reject_too_many_nodes(source, &names)?;
         let texts = SourceTexts::new(source);
         let mut context = Context::new(&texts).ok_or_else(out_of_memory)?;
         let errors = fill(&mut context, &texts, source, &names);

@@ -15,6 +15,11 @@ pub(super) fn segment(dir: &Path, generation: u64) -> PathBuf {
     dir.join(format!("{SEGMENT_PREFIX}{generation}"))
 }
 
+/// Whether a directory has a journal.
+pub(in crate::embedded) fn has_journal(dir: &Path) -> bool {
+    dir.join(HEAD).exists()
+}
+
 /// The generations of the existing segments, in order.
 pub(super) fn generations(dir: &Path) -> io::Result<Vec<u64>> {
     numbered_files(dir, SEGMENT_PREFIX)

@@ -25,6 +25,7 @@ mod segment;
 mod shared_journal;
 mod view;
 
+pub(in crate::embedded) use files::has_journal;
 pub(in crate::embedded) use merge::{Merger, merge_rows};
 pub(in crate::embedded) use rows::{
     DELETED, OverlayCursor, RowCursor, entry_value, lookup, put_entry,
