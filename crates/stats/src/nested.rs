@@ -1,4 +1,4 @@
-//! NestedValues values: names within names, with numbers as leaves.
+//! Nested values: names within names, with numbers as leaves.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -20,7 +20,7 @@ pub(crate) const WRITE_BYTES_MAX: usize = BATCH_BYTES_MAX;
 /// one by one.
 const WINDOWS_MAX: usize = 16;
 
-/// ByteMapCursor in a window.
+/// The number of entries in a window.
 const WINDOW_PAIRS: usize = 16;
 
 /// The state of a changed key.

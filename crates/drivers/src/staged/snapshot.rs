@@ -1,5 +1,5 @@
 //! Snapshots: reads at a revision. While a staged batch is applied, that is the revision that created its
-//! gate. PrefetchList reads are prefetched.
+//! gate. Expected reads are prefetched.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};

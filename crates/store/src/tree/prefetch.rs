@@ -1,7 +1,7 @@
 //! Read prefetch: finds the keys that edits and reads will request first, by running them on an empty
 //! recording snapshot.
 //!
-//! ExistingRows data leads to further keys, but the first ones are the same: the entries on the path and their
+//! Existing data leads to further keys, but the first ones are the same: the entries on the path and their
 //! stamps, the range of a deletion, the first entries of a read.
 
 use std::borrow::Cow;

@@ -9,9 +9,9 @@ pub enum Content {
     /// Both.
     #[default]
     All,
-    /// Config only.
+    /// Configuration only.
     Config,
-    /// TreeState only, with the enclosing containers and entries and their keys.
+    /// State data only, with the enclosing containers and entries and their keys.
     NonConfig,
 }
 
@@ -56,7 +56,7 @@ pub struct Page {
 pub struct Selection {
     /// Levels of nodes, the resource itself being the first (RFC 8040 §4.8.2).
     pub depth: Option<u32>,
-    /// Config or state.
+    /// Whether configuration, state data, or both are reported.
     pub content: Content,
     /// The nodes to report (RFC 8040 §4.8.3).
     pub fields: Option<Fields>,

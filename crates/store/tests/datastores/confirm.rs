@@ -1,4 +1,4 @@
-//! ConfirmOptions commits, with a manual clock.
+//! Confirmed commits, with a manual clock.
 
 use espalier_store::{CommitOptions, ConfirmOptions, Datastore, Retention, Tree};
 use espalier_yang::ErrorTag;

@@ -1,4 +1,4 @@
-//! BackupReport files: complete, truncated, and modified.
+//! Backup files: complete, truncated, and modified.
 
 use std::fs::File;
 use std::io::Cursor;

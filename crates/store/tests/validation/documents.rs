@@ -11,7 +11,7 @@ use rand::seq::IndexedRandom;
 
 use crate::reference::entry_keys;
 
-/// ExistingRows values and paths that references can refer to.
+/// Existing values and paths that references can refer to.
 #[derive(Default)]
 pub struct ReferenceTargets {
     values: HashMap<NodeId, Vec<Value>>,

@@ -66,7 +66,7 @@ impl Job {
         WriteResult::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
-    /// Merges into the resource (RFC 8040 §4.6.1). MetadataMode is kept, so a patch may carry the operations of
+    /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so a patch may carry the operations of
     /// RFC 6241 §7.2 on nodes below the resource, which RFC 8040 does not mention. A patch that is loaded
     /// as a stream with such operations is rejected.
     pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<WriteResult> {

@@ -81,7 +81,7 @@ impl Provider {
     }
 
     /// Sets the origin of the configuration nodes in its data (RFC 8342 §5.3.4); `unknown` by default.
-    /// TreeState has no origin.
+    /// State data has no origin.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;

@@ -1,7 +1,7 @@
 //! Reports origins (RFC 8342 §5.3.4) as annotations.
 //!
 //! A configuration node without an annotation has the origin of its parent, so only topmost nodes and
-//! differing origins are annotated. TreeState has no origin. A topmost non-presence container is annotated with
+//! differing origins are annotated. State data has no origin. A topmost non-presence container is annotated with
 //! the origin of its first content.
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};

@@ -1,4 +1,4 @@
-//! MetadataMode in JSON (RFC 7952 §5.2): parsing, and its errors.
+//! Metadata in JSON (RFC 7952 §5.2): parsing, and its errors.
 
 use std::io::Read;
 

@@ -7,8 +7,8 @@
 //! sorted lists, and the order-index key of an entry is the named key of the entry in [`Subspace::Order`]:
 //! the position is one more value of the entry, next to its leaves and content.
 //!
-//! TreeState data with a position but no row in the order index (RFC 7950 §7.8.2: lists without keys) keep
-//! their positions in named keys.
+//! State data with a position but no row in the order index (RFC 7950 §7.8.2: lists without keys) keeps
+//! its positions in named keys.
 
 use std::borrow::Cow;
 
