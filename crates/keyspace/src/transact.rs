@@ -62,8 +62,9 @@ impl<'a, E: KeyspaceCause> Transact<'a, E> {
     }
 
     /// Commits the batch that `propose` derives from a snapshot, and returns what `propose` returned with
-    /// it. `snapshot` takes the snapshot of an attempt, also a cached one ([`Driver::snapshot_for_update`]). An empty batch is not committed. The decision to commit nothing, or an error, has no precondition
-    /// that protects it: it is only returned if the snapshot was the newest state, else made once more.
+    /// it. `snapshot` takes the snapshot of an attempt, also a cached one ([`crate::Purpose::Update`]). An empty batch is
+    /// not committed. The decision to commit nothing, or an error, has no precondition that protects it: it is only
+    /// returned if the snapshot was the newest state, else made once more.
     ///
     /// # Errors
     /// Those of `propose` and of the engine.

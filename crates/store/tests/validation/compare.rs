@@ -149,10 +149,7 @@ impl Trial {
         let startup = unvalidated(tree);
         commit(&startup, &[Edit::replace_all(after)])
             .map_err(|error| format!("startup refuses: {error}"))?;
-        let found = tree.store().check(&mut |_| {}).unwrap();
-        if !found.is_empty() {
-            return Err(format!("the store is not sound: {found:?}"));
-        }
+        check_store(tree)?;
         match (whole(&startup)?, &verdict.problem) {
             (None, Some(problem)) => Err(format!(
                 "validation of startup accepts; libyang refuses: {problem}"
@@ -317,4 +314,13 @@ fn brief(schema: &Schema, nodes: &[espalier_yang::data::DataNode]) -> String {
         }
     };
     nodes.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Checks all rows of a store: its indexes, sums and counts agree with the data.
+pub fn check_store(tree: &Tree) -> Result<(), String> {
+    let found = tree.store().check(&mut |_| {}).unwrap();
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the store is not sound: {found:?}")),
+    }
 }

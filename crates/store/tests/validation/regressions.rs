@@ -443,3 +443,17 @@ fn a_number_next_to_a_comparison_in_a_predicate_is_not_a_position() {
     let after = r#"{"m:l":[{"k":"a","v":1,"m":5},{"k":"b","v":5,"m":9}]}"#;
     check(model, before, &[Merge(&merged(5))], &Tree(after));
 }
+
+/// Nodes of one fragment, and nodes inside one another, that are removed in one step are subtracted from sums and counts
+/// once.
+#[test]
+fn nodes_removed_together_are_subtracted_from_sums_and_counts_once() {
+    let model = "container c { must \"sum(e/v) <= 100 and count(e/p/q) <= 3\";
+        list e { key k; leaf k { type uint8; } leaf on { type empty; }
+            choice h { case a { when \"on\"; leaf v { type int32; } leaf w { type int32; }
+                container p { list q { key k; leaf k { type uint8; } } } } } } }";
+    let before = r#"{"m:c":{"e":[{"k":1,"on":[null],"v":40,"w":1,"p":{"q":[{"k":1},{"k":2}]}},
+        {"k":2,"on":[null],"v":60,"w":2,"p":{"q":[{"k":1}]}}]}}"#;
+    let after = r#"{"m:c":{"e":[{"k":1},{"k":2,"on":[null],"v":60,"w":2,"p":{"q":[{"k":1}]}}]}}"#;
+    check(model, before, &[Delete("/m:c/e=1/on")], &Tree(after));
+}

@@ -11,7 +11,7 @@ use espalier_yang::data::DataTree;
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};
 
-use crate::compare::{Agreement, CommitMethod, ErrorMatch, Trial};
+use crate::compare::{Agreement, CommitMethod, ErrorMatch, Trial, check_store};
 use crate::edit::Change;
 use crate::edits::changes;
 use crate::fixture::{Fixture, Tries};
@@ -211,7 +211,8 @@ fn run_schema(seed: u64) -> Result<Counts, String> {
 pub enum Depth {
     /// The commit, and the full validation of the resulting tree.
     Committed,
-    /// In addition, the full validation of a stored tree that may be invalid.
+    /// In addition, the full validation of a stored tree that may be invalid, and the check of the store before and
+    /// after the commit.
     Stored,
 }
 
@@ -226,7 +227,11 @@ pub fn compare(
     if depth == Depth::Stored {
         trial.compare_stored(fixture, tree)?;
     }
-    trial.compare(fixture, tree)
+    let agreement = trial.compare(fixture, tree)?;
+    if depth == Depth::Stored {
+        check_store(tree)?;
+    }
+    Ok(agreement)
 }
 
 /// A trial that is valid or invalid with equal probability, if possible.

@@ -1,5 +1,7 @@
 //! Validates a proposed state against its base.
 
+use std::collections::BTreeMap;
+
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::data::Operation;
 use espalier_yang::validate::{
@@ -21,8 +23,9 @@ use crate::tree::edit::EditApplier;
 use crate::tree::locate::TreeState;
 use crate::tree::proposal::Proposal;
 
-/// The keys deleted by a removal, with their values.
-type Removed = Vec<(Vec<u8>, Vec<u8>)>;
+/// The keys changed by a removal, with their old values. A map, because nodes removed together may share a key (two
+/// leaves of one container) or be inside one another, and sums and counts must change once.
+type Removed = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Updates the indexes and counts of a proposed state, and validates it. Nodes whose `when` became false
 /// are removed from it (RFC 7950 §8.2).
@@ -107,7 +110,7 @@ impl Validation<'_> {
     /// Removes nodes from a proposal; returns their keys.
     fn remove(&self, proposal: &mut Proposal, removals: Vec<Removal<NodeRef>>) -> Result<Removed> {
         let mut paths = Vec::new();
-        let mut removed = Vec::new();
+        let mut removed = Removed::new();
         let mut updates = Updates::default();
         {
             let overlay = &proposal.overlay;
@@ -131,7 +134,7 @@ impl Validation<'_> {
                 paths.push(path);
             }
             let state = self.state(overlay);
-            for (key, _) in &removed {
+            for key in removed.keys() {
                 if let Some(trail) = state.trail(key)? {
                     updates.record_old_uniques(Some(&state), &state, key, &trail)?;
                 }
@@ -143,7 +146,7 @@ impl Validation<'_> {
             applier.delete_path(path, Operation::Remove)?;
         }
         proposal.touched = std::mem::take(&mut applier.touched);
-        let mut gone = Vec::new();
+        let mut gone = Removed::new();
         {
             let state = self.state(&proposal.overlay);
             for (key, old) in removed {
@@ -159,7 +162,7 @@ impl Validation<'_> {
                 if let Some(trail) = state.trail(&key)? {
                     updates.record(&state, &change, &trail)?;
                 }
-                gone.push((key, old));
+                gone.insert(key, old);
             }
         }
         put_updates(self.compiled, self.tree, &mut proposal.overlay, updates)?;
@@ -193,7 +196,7 @@ fn data_range(tree: TreeId) -> KeyRange {
 fn collect(overlay: &Overlay, range: &KeyRange, pairs: &mut Removed) -> Result<()> {
     let mut cursor = overlay.scan(range, Direction::Forward)?;
     while let Some((key, value)) = cursor.next()? {
-        pairs.push((key.to_vec(), value.to_vec()));
+        pairs.insert(key.to_vec(), value.to_vec());
     }
     Ok(())
 }
