@@ -82,10 +82,12 @@ fn check_reports_files_that_others_can_read() {
         let advice = format!("{file} can be read by others (mode 0644): chmod 0600 '{file}'");
         assert!(output.contains(&advice), "{output}");
         let output = sandbox.run(&["check", store, "--json"]).json();
-        assert_eq!(
-            output["warnings"].as_array().map(Vec::len),
-            Some(1),
-            "{output}"
-        );
+        // SQLite gives the mode of its file to the files beside it.
+        let warnings = output["warnings"].as_array().expect("warnings");
+        assert!(!warnings.is_empty(), "{output}");
+        for warning in warnings {
+            let names_it = warning.as_str().is_some_and(|text| text.starts_with(file));
+            assert!(names_it, "{output}");
+        }
     }
 }

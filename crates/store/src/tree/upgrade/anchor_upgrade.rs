@@ -128,11 +128,9 @@ impl AnchorUpgrade<'_> {
         }
         let is_changed = has_changes(&overlay, &tree)?;
         let is_empty = basis.last == Stamp::default() && !is_changed;
-        if fits && tree.is_validated() && !is_empty {
-            match tree.validate_whole_with(overlay.changes()) {
-                Err(Error::Data(errors)) => prepared.add_errors(datastore, "", errors),
-                result => result?,
-            }
+        if fits && !is_empty {
+            let errors = self.violations(&tree, &overlay, is_loaded)?;
+            prepared.add_errors(datastore, "", errors);
         }
         // A change of modules can change defaults and namespaces without changing data.
         let has_new_version = is_changed || (basis.last.version > 0 && !self.is_same_source);
@@ -163,6 +161,29 @@ impl AnchorUpgrade<'_> {
             });
         }
         Ok(upgraded)
+    }
+
+    /// The constraints of the new modules that a datastore violates. Data of startup and factory-default need not be
+    /// valid, but if they are under the old modules, they must be under the new ones, unless they are loaded with them.
+    fn violations(&self, tree: &Tree, overlay: &Overlay, is_loaded: bool) -> Result<Errors> {
+        let may_be_invalid = !tree.is_validated();
+        let is_exempt = match tree.datastore() {
+            Datastore::Operational => true,
+            _ => !tree.is_constrained() || (may_be_invalid && is_loaded),
+        };
+        if is_exempt {
+            return Ok(Errors::default());
+        }
+        let errors = violations(tree.validate_whole_with(overlay.changes()))?;
+        if errors.is_empty() || !may_be_invalid {
+            return Ok(errors);
+        }
+        let old = self.tree(self.old, tree.datastore());
+        let errors_before = violations(old.validate_whole_with(&Arc::default()))?;
+        match errors_before.is_empty() {
+            true => Ok(errors),
+            false => Ok(Errors::default()),
+        }
     }
 
     /// Puts the changes of a datastore into the batch, as a new version, with the preconditions of the batch. If no
@@ -206,6 +227,14 @@ impl AnchorUpgrade<'_> {
         }
         tree.require_unlocked(overlay.base(), self.options.session, batch)?;
         Ok(())
+    }
+}
+
+/// The errors of a validation.
+fn violations(validated: Result<()>) -> Result<Errors> {
+    match validated {
+        Err(Error::Data(errors)) => Ok(errors),
+        validated => validated.map(|()| Errors::default()),
     }
 }
 
