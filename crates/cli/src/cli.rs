@@ -21,8 +21,8 @@ const LONG_ABOUT: &str = "\
 A model-driven tree datastore: it stores data trees that conform to YANG modules, on the engine of your choice, and \
 serves them over RESTCONF.
 
-Commands on a data tree open a store (--store) or use a server (--server). `stats` and `documents` open a store; a \
-server has the same over HTTP, under /stats and /documents. The modules of a store are given once (--yang), and \
+Commands on a data tree open a store (--store) or use a server (--server). `stats` and `documents` work on a \
+store only. A server provides the same operations over HTTP, under /stats and /documents. The modules of a store are given once (--yang), and \
 the store keeps them.";
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ Edit the candidate, validate it, commit it:
 Settings come from the flag, else from the environment (ESPALIER_STORE, ESPALIER_SERVER, \
 ESPALIER_YANG, ESPALIER_DATASPACE, ESPALIER_ANCHOR, ESPALIER_DATASTORE, ESPALIER_SESSION, \
 ESPALIER_AUTHOR, ESPALIER_LISTEN, ESPALIER_LOG, ...), else \
-from the file named by --config, or ./espalier.toml where it exists:
+from the file named by --config, or ./espalier.toml if it exists:
   store = \"embedded:data\"
   listen = \"127.0.0.1:8080\"
 
@@ -64,7 +64,7 @@ pub struct Cli {
 /// What every command has.
 #[derive(Args, Debug)]
 struct Global {
-    /// The configuration file [env: ESPALIER_CONFIG] [default: ./espalier.toml where it exists]
+    /// The configuration file [env: ESPALIER_CONFIG] [default: ./espalier.toml if it exists]
     #[arg(
         long,
         global = true,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use espalier_keyspace::packed::{put_number, take_number};
+use espalier_keyspace::compact_encoding::{put_number, take_number};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -7,11 +7,11 @@ use espalier_keyspace::{Direction, Driver};
 use serde_json::Value as Json;
 
 use crate::collection::Collection;
-use crate::core::Core;
 use crate::declaration::Declaration;
 use crate::definition::{Definition, FieldIndex, Info};
 use crate::layout::Storage;
-use crate::reader::{Reader, View};
+use crate::row_reader::{Reader, View};
+use crate::shared_state::Core;
 use crate::transaction::Transaction;
 use crate::{Error, ErrorKind, Finding, Policy, Result};
 

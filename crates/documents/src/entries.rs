@@ -6,7 +6,7 @@ use espalier_keyspace::{Direction, KeyRange};
 
 use crate::definition::Kind;
 use crate::layout::{shared_row, split_key, take_key, unique_row};
-use crate::reader::Reader;
+use crate::row_reader::Reader;
 use crate::value::{ordered_prefix, skip};
 use crate::{Error, Query, Result, Value};
 

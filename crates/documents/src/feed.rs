@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use espalier_keyspace::{Change, Version, Watch, WatchEvent};
 
+use crate::bound_definition::Shape;
 use crate::document::Document;
 use crate::layout::Storage;
-use crate::shape::Shape;
 use crate::{Collection, Error, Result};
 
 /// One event of a feed.

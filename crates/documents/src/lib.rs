@@ -15,11 +15,10 @@
 //! This crate depends on a key space only: it has no data trees and no models. Its inputs are a driver and a
 //! key prefix.
 
-mod build;
+mod bound_definition;
 mod cache;
 mod check;
 mod collection;
-mod core;
 mod declaration;
 mod definition;
 mod document;
@@ -28,7 +27,8 @@ mod engine_view;
 mod entries;
 mod error;
 mod feed;
-mod group;
+mod group_commit;
+mod index_build;
 mod index_values;
 mod json_lines;
 mod layout;
@@ -37,11 +37,11 @@ mod merge_patch;
 mod policy;
 mod query;
 mod ram;
-mod reader;
 mod reconcile;
+mod row_reader;
 mod rows;
 mod set_operation;
-mod shape;
+mod shared_state;
 mod strict_json;
 mod transaction;
 mod trigger;

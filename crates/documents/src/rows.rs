@@ -9,7 +9,7 @@ use espalier_keyspace::{Batch, Direction, KeyRange, Operation, Snapshot};
 
 use crate::Result;
 use crate::layout::Layout;
-use crate::reader::{Reader, Visit};
+use crate::row_reader::{Reader, Visit};
 
 /// The rows that a transaction reads and changes.
 pub(crate) struct Rows<'a> {

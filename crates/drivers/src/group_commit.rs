@@ -7,7 +7,7 @@ use espalier_keyspace::{
     Batch, Committed, Error, KeyRange, OperationRef, Precondition, Result, Version, counter,
 };
 
-use crate::commit_queue::{CommitQueue, fail_all};
+use crate::group_commit_queue::{CommitQueue, fail_all};
 
 /// Why a transaction was aborted.
 pub(crate) enum Abort<F> {

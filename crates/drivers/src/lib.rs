@@ -14,12 +14,9 @@
 // With fewer engines, some of the code that they share is not used.
 #![cfg_attr(not(feature = "all"), allow(dead_code, unused_imports))]
 
-#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
-mod authority;
 mod boot_id;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod buffered;
-mod commit_queue;
 mod credentials;
 mod durability;
 mod effective_durability;
@@ -36,6 +33,7 @@ mod file_verifier;
 mod files;
 mod foreign_files;
 mod group_commit;
+mod group_commit_queue;
 #[cfg(feature = "memory")]
 pub mod memory;
 #[cfg(feature = "mongo")]
@@ -68,6 +66,8 @@ mod tls_hints;
 #[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
 mod tls_probe;
 mod url;
+#[cfg(any(feature = "redis", feature = "mongo", feature = "etcd"))]
+mod url_authority;
 
 pub use durability::Durability;
 pub use effective_durability::EffectiveDurability;

@@ -11,8 +11,8 @@ use espalier_keyspace::Error;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
-use crate::authority::Authority;
 use crate::url::refusal;
+use crate::url_authority::Authority;
 
 /// The time limit for a server to answer a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);

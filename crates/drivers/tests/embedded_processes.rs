@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{Batch, Change, Driver, ErrorKind, KeyRange, WatchEvent, counter};
-use espalier_testkit::counting;
 use espalier_testkit::disk::mounted;
 use espalier_testkit::process::{self, Part, say};
+use espalier_testkit::processes_on_counter;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the directory opens")
@@ -20,7 +20,7 @@ fn url(dir: &Path) -> String {
 
 #[test]
 fn part_counting() {
-    counting::part(open);
+    processes_on_counter::part(open);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn two_processes_count_exactly() {
     for options in ["", "&journal_size=4K"] {
         let dir = tempfile::tempdir().expect("a directory");
         let url = url(dir.path()) + options;
-        counting::two_processes_count_exactly(&*open(&url), &url);
+        processes_on_counter::two_processes_count_exactly(&*open(&url), &url);
     }
 }
 
@@ -41,8 +41,8 @@ fn another_process_is_watched() {
         let driver = open(&url);
         let start = driver.snapshot().expect("a snapshot").version();
         let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-        let part = Part::start(counting::PART, &url);
-        for number in 1..=counting::COMMITS {
+        let part = Part::start(processes_on_counter::PART, &url);
+        for number in 1..=processes_on_counter::COMMITS {
             let event = watch.next(Duration::from_secs(20)).expect("a watch");
             let Some(WatchEvent::Commit { version, changes }) = event else {
                 panic!("{event:?} is no commit");
@@ -108,9 +108,9 @@ fn a_commit_of_another_process_is_visible_when_it_is_reported() {
     let driver = open(&url);
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let part = Part::start(counting::PART, &url);
+    let part = Part::start(processes_on_counter::PART, &url);
     let mut reported = start;
-    while reported.0 < start.0 + counting::COMMITS as u64 {
+    while reported.0 < start.0 + processes_on_counter::COMMITS as u64 {
         // Varies the moment of the read within a commit.
         let event = watch
             .next(Duration::from_micros(reported.0 % 97))

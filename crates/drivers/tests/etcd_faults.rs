@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent};
-use espalier_testkit::adding::{SumWatch, add_more_while, sum};
 use espalier_testkit::servers::{Etcd, Signal, free_port};
+use espalier_testkit::threads_on_counter::{SumWatch, add_more_while, sum};
 use espalier_testkit::{crash, process};
 
 use crate::opening::assert_refused;

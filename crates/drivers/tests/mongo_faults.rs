@@ -7,9 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, KeyRange, WatchEvent};
-use espalier_testkit::adding::{SumWatch, add_while, sum};
 use espalier_testkit::disk::mounted;
 use espalier_testkit::servers::{Mongo, Proxy, ReplicaSet, Signal, free_port};
+use espalier_testkit::threads_on_counter::{SumWatch, add_while, sum};
 use espalier_testkit::{crash, process, seed};
 use mongodb::bson::{Binary, spec};
 use rand::Rng;

@@ -11,7 +11,7 @@ use espalier_keyspace::{
     Batch, Change, Committed, Direction, Driver, ErrorKind, KeyRange, Version, Watch, WatchEvent,
     counter,
 };
-use espalier_testkit::counting;
+use espalier_testkit::processes_on_counter;
 use espalier_testkit::seed;
 use espalier_testkit::servers::{Postgres, Proxy, Signal};
 use rand::Rng;
@@ -41,7 +41,7 @@ fn get(driver: &dyn Driver, key: &str) -> Option<Vec<u8>> {
 
 #[test]
 fn part_counting() {
-    counting::part(open);
+    processes_on_counter::part(open);
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn two_processes_count_exactly_and_each_change_is_reported() {
     let driver = open(&url);
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    counting::two_processes_count_exactly(&*driver, &url);
-    for number in 1..=2 * counting::COMMITS {
+    processes_on_counter::two_processes_count_exactly(&*driver, &url);
+    for number in 1..=2 * processes_on_counter::COMMITS {
         let change = Change::Put {
             key: b"count".to_vec(),
             value: counter::encode(number).to_vec(),

@@ -11,9 +11,9 @@ use espalier_keyspace::{
     Batch, Change, Direction, Driver, Error, ErrorKind, KeyRange, PrefetchList, Snapshot, Version,
     WatchEvent,
 };
-use espalier_testkit::adding::{SumWatch, add_while, sum};
 use espalier_testkit::disk::mounted;
 use espalier_testkit::servers::{Proxy, Redis, Signal, wait_until};
+use espalier_testkit::threads_on_counter::{SumWatch, add_while, sum};
 use espalier_testkit::{crash, process, seed};
 use rand::Rng;
 

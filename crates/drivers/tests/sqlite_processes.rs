@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_keyspace::{Batch, Driver, ErrorKind, KeyRange, WatchEvent};
-use espalier_testkit::counting;
 use espalier_testkit::disk::mounted;
 use espalier_testkit::process::{self, Part, say};
+use espalier_testkit::processes_on_counter;
 
 fn open(url: &str) -> Arc<dyn Driver> {
     espalier_drivers::open(url).expect("the file opens")
@@ -23,14 +23,14 @@ fn url(dir: &Path) -> String {
 
 #[test]
 fn part_counting() {
-    counting::part(open);
+    processes_on_counter::part(open);
 }
 
 #[test]
 fn two_processes_count_exactly() {
     let dir = tempfile::tempdir().expect("a directory");
     let url = url(dir.path());
-    counting::two_processes_count_exactly(&*open(&url), &url);
+    processes_on_counter::two_processes_count_exactly(&*open(&url), &url);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn another_process_is_watched() {
     let driver = open(&url);
     let start = driver.snapshot().expect("a snapshot").version();
     let mut watch = driver.watch(KeyRange::all(), start).expect("a watch");
-    let part = Part::start(counting::PART, &url);
+    let part = Part::start(processes_on_counter::PART, &url);
     let event = watch.next(Duration::from_secs(20)).expect("a watch");
     let Some(WatchEvent::Gap { version }) = event else {
         panic!("{event:?} is no gap");

@@ -216,8 +216,8 @@ mod mongo {
 
     use espalier_drivers::open;
     use espalier_keyspace::{Batch, Driver, ErrorKind};
-    use espalier_testkit::adding::sum;
     use espalier_testkit::servers::{Mongo, Proxy, Signal};
+    use espalier_testkit::threads_on_counter::sum;
     use mongodb::bson::doc;
 
     use super::{

@@ -14,8 +14,8 @@
 mod api;
 pub mod documents;
 mod early_error;
+pub mod health_and_metrics;
 pub mod intake;
-pub mod ops;
 pub mod restconf;
 pub mod server;
 pub mod stats;

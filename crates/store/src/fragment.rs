@@ -6,8 +6,8 @@
 //! value of a leaf-list entry is one packed value without an id.
 
 /// Appends an integer in 7-bit groups, least significant first.
-pub(crate) use espalier_keyspace::packed::put_number as put_varint;
-use espalier_keyspace::packed::take_number;
+pub(crate) use espalier_keyspace::compact_encoding::put_number as put_varint;
+use espalier_keyspace::compact_encoding::take_number;
 use espalier_yang::Value;
 
 use crate::error::{Error, Result};

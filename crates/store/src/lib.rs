@@ -13,12 +13,12 @@
 mod catalog;
 mod check;
 mod clock;
-mod compiled;
-mod dictionary;
+mod compiled_schema_set;
 mod error;
 mod fragment;
 mod keys;
-mod layout;
+mod node_dictionary;
+mod node_numbers;
 mod open;
 mod overlay;
 mod position;

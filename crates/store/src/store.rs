@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::catalog::Record;
 use crate::clock::{Clock, ClockWatch, Timestamp};
-use crate::compiled::{Compiled, SchemaCache};
+use crate::compiled_schema_set::{Compiled, SchemaCache};
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;

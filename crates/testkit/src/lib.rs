@@ -13,19 +13,19 @@
 //! - `oracle`: random documents of a schema, valid and invalid, and the results of libyang for them;
 //! - `validation`: random schemas with many constraints (both with the feature `models`).
 
-pub mod adding;
 pub mod conformance;
-pub mod counting;
 pub mod crash;
 pub mod disk;
 pub mod fault;
 pub mod linearizability;
-pub mod model;
 #[cfg(feature = "models")]
 pub mod oracle;
 pub mod process;
+pub mod processes_on_counter;
+pub mod random_operations;
+#[cfg(feature = "models")]
+pub mod random_schemas;
 pub mod rows;
 pub mod seed;
 pub mod servers;
-#[cfg(feature = "models")]
-pub mod validation;
+pub mod threads_on_counter;

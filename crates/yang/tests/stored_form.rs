@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use espalier_testkit::random_schemas::{self, Conditions};
 use espalier_testkit::seed;
-use espalier_testkit::validation::{self, Conditions};
 use espalier_yang::schema::stored::{SchemaParts, encode};
 use espalier_yang::schema::{ModuleSource, SchemaSource, TypeKind};
 use espalier_yang::validate::ValidationPlan;
@@ -85,7 +85,7 @@ fn the_stored_form_of_random_schemas_equals_them() {
     seed::run("the stored form", |random| {
         let mut compiled = 0;
         while compiled < 60 {
-            let source = validation::schema(random).source(Conditions::Written);
+            let source = random_schemas::schema(random).source(Conditions::Written);
             // libyang rejects a few of the generated schemas.
             if let Ok(schema) = Schema::compile(&source) {
                 assert_same(&schema, &stored(&schema));

@@ -9,7 +9,7 @@ mod client;
 mod contents;
 #[cfg(feature = "etcd")]
 mod etcd;
-mod journal;
+mod file;
 mod lmdb;
 #[cfg(feature = "mongo")]
 mod mongo;

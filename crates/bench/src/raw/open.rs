@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::client::RawEngine;
-use super::journal::Journal;
+use super::file::Journal;
 use super::lmdb::Lmdb;
 use super::sqlite::Sqlite;
 use crate::engine::{Durability, Engine};

@@ -15,8 +15,8 @@ pub const EDIT_BYTES_MAX: u64 = 64 << 20;
 /// Change many nodes in one commit, each by its own operation
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The operation of a node (merge, replace, create, delete, remove; RFC 6241 §7.2) is metadata of it. Without it, \
-the operation of its parent applies, at the top merge.
+The operation of a node (merge, replace, create, delete, remove; RFC 6241 §7.2) is given as metadata. A node \
+without an operation has that of its parent; a top-level node has merge.
 
 JSON:
   {\"ietf-interfaces:interfaces\": {\"interface\": [

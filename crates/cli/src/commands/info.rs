@@ -41,8 +41,9 @@ impl Info {
         let hint = "a server lists its modules at /restconf/data/ietf-yang-library:yang-library";
         let settings = self.store_url.over(settings, "info", hint)?;
         let Some(url) = settings.store.as_deref() else {
-            return Err(Failure::usage("nothing says which store")
-                .hint("name it: espalier info embedded:DIR"));
+            return Err(
+                Failure::usage("no store is given").hint("name it: espalier info embedded:DIR")
+            );
         };
         // A missing store is reported before anything is opened.
         endpoint::require_existing(url)?;

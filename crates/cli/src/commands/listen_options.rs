@@ -21,8 +21,8 @@ const FILES_RESERVED: u64 = 256;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Listening")]
 pub struct ListenOptions {
-    /// The address to listen on; port 0 selects a free one. One beyond loopback needs TLS with
-    /// --client-ca, or --insecure-no-authentication [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
+    /// The address to listen on; port 0 selects a free one. An address other than loopback requires
+    /// --client-ca (with TLS) or --insecure-no-authentication [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
 

@@ -49,10 +49,11 @@ impl Lock {
 Examples:
   espalier unlock --session maria --store embedded:data
   espalier unlock --id 1 --session maria --store embedded:data    # a partial lock
-  espalier unlock --force --store embedded:data                   # whoever has it
+  espalier unlock --force --store embedded:data                   # of any session
   espalier unlock --all --session maria --store embedded:data     # ends the session
 
-With a session end its locks, its private candidate, and its confirmed commits that do not persist.")]
+When a session ends, its locks are released, its private candidate is discarded, and its confirmed commits without \
+--persist are rolled back.")]
 pub struct Unlock {
     /// The number of a partial lock
     #[arg(long, value_name = "NUMBER")]

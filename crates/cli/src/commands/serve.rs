@@ -12,7 +12,7 @@ use espalier_protocols::documents::{self, DocumentsService};
 use espalier_protocols::intake::Intake;
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
 use espalier_protocols::stats;
-use espalier_protocols::{ops, server};
+use espalier_protocols::{health_and_metrics, server};
 use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -72,7 +72,7 @@ Then:
   curl http://127.0.0.1:8080/documents    # collections; see /openapi/documents.json
   curl http://127.0.0.1:8080/stats/keys   # statistics; see /openapi/stats.json
   curl http://127.0.0.1:8080/metrics      # counters, for Prometheus
-  curl http://127.0.0.1:8080/healthz      # 200 while all is well
+  curl http://127.0.0.1:8080/healthz      # 200 if the store can be read, else 503
 
 A store without models (statistics or documents only) is served without RESTCONF.
 After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once.")]
@@ -243,11 +243,11 @@ impl ServedStore {
         let store = self.store.clone();
         let health = Arc::new(move || match store.driver().snapshot() {
             Ok(_) => Ok(()),
-            Err(error) => Err(ops::Unwell(error.to_string())),
+            Err(error) => Err(health_and_metrics::Unwell(error.to_string())),
         });
         Ok(Router::new()
-            .merge(ops::metrics(metrics(self.store.clone())?))
-            .merge(ops::health(health))
+            .merge(health_and_metrics::metrics(metrics(self.store.clone())?))
+            .merge(health_and_metrics::health(health))
             .merge(documents::router(
                 Arc::clone(&self.documents_service),
                 intake.clone(),
@@ -309,7 +309,7 @@ fn roll_back_expired_commits(store: &Store) {
 }
 
 /// Starts recording metrics; returns the function that renders them.
-fn metrics(store: Store) -> Result<ops::RenderMetrics> {
+fn metrics(store: Store) -> Result<health_and_metrics::RenderMetrics> {
     let failed = |error: metrics_exporter_prometheus::BuildError| {
         Failure::data(format!("the metrics cannot be recorded: {error}"))
     };

@@ -10,8 +10,8 @@ use espalier_terminal::Result;
 /// Rebase the candidate on the current running datastore, and resolve conflicts
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A candidate follows running automatically, unless both changed the same node differently. Then validate and \
-commit reject it, with the places, until one side is preferred.
+A candidate follows running automatically, unless both changed the same node differently. In that case \
+validate and commit fail and list the nodes, until the conflicts are resolved with --prefer.
 
 Examples:
   espalier update --store embedded:data    # lists the conflicts

@@ -42,7 +42,7 @@ pub fn unreachable(base: &str, error: &ureq::Error) -> Failure {
         _ if matches!(error, ureq::Error::Timeout(_)) => {
             failure.hint("the host does not answer at all: look at the network between, or at a firewall")
         }
-        _ => failure.hint("look whether the URL is right, and what the server's log says"),
+        _ => failure.hint("check the URL, and look in the log of the server"),
     }
 }
 

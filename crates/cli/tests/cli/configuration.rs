@@ -12,7 +12,7 @@ const DESCRIPTION: &str = "/ietf-interfaces:interfaces/interface=eth0/descriptio
 fn statistics_and_documents_of_a_server_are_available_over_http_only() {
     let sandbox = Sandbox::new();
     let help = sandbox.run(&["--help"]).ok();
-    let output = "a server has the same over HTTP, under /stats and /documents";
+    let output = "A server provides the same operations over HTTP, under /stats and /documents";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&help).contains(output), "{help}");
     let server = ("ESPALIER_SERVER", "http://127.0.0.1:1");

@@ -6,11 +6,11 @@ use std::time::Duration;
 use espalier_keyspace::{Change, Driver, Watch, WatchEvent};
 use parking_lot::Mutex;
 
-use super::store::{Cache, WatchedChanges};
-use crate::core::Core;
+use super::policy_cache::{Cache, WatchedChanges};
+use crate::bound_definition::Shape;
 use crate::document::Document;
 use crate::limits::STALE_MS_MAX;
-use crate::shape::Shape;
+use crate::shared_state::Core;
 use crate::{Error, Result};
 
 /// The longest wait for an event before the thread checks whether it is still needed.

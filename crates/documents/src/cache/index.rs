@@ -8,8 +8,8 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange};
 use foldhash::fast::RandomState;
 
+use super::memory_indexes::Hit;
 use super::postings::Postings;
-use super::resident::Hit;
 use crate::value::Bytes;
 use crate::{Query, Value};
 

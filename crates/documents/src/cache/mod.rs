@@ -12,13 +12,13 @@
 mod document_state;
 pub(crate) mod follow;
 mod index;
+mod memory_indexes;
+mod policy_cache;
 mod postings;
 mod recent;
 mod reload;
-mod resident;
-mod runs;
-mod store;
+mod sorted_map;
 
 pub(crate) use document_state::{DocumentState, Present};
-pub(crate) use resident::{Hit, Resident};
-pub(crate) use store::Cache;
+pub(crate) use memory_indexes::{Hit, Resident};
+pub(crate) use policy_cache::Cache;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use espalier_keyspace::Direction;
 
-use super::resident::Hit;
-use super::runs::Runs;
+use super::memory_indexes::Hit;
+use super::sorted_map::Runs;
 
 /// The documents of a value: keys, and the documents themselves if they are cached.
 pub(super) enum Postings<T> {

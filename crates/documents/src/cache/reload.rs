@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use espalier_keyspace::{Direction, Snapshot};
 
 use super::document_state::row_hash;
-use super::resident::Resident;
-use super::store::decode_state;
+use super::memory_indexes::Resident;
+use super::policy_cache::decode_state;
 use crate::Result;
+use crate::bound_definition::Shape;
 use crate::document::Document;
 use crate::layout::counter;
-use crate::reader::{Reader, View};
-use crate::shape::Shape;
+use crate::row_reader::{Reader, View};
 
 impl<T: Document> Resident<T> {
     /// Applies the content of a snapshot; only rows that differ are decoded.

@@ -12,7 +12,7 @@ use crate::entries;
 use crate::layout::{
     State, number, shared_entry_value, shared_row, take_key, unique_entry_value, unique_row,
 };
-use crate::reader::{Reader, View};
+use crate::row_reader::{Reader, View};
 use crate::value::Value;
 use crate::{Collection, Result};
 

@@ -6,6 +6,7 @@ use espalier_keyspace::Direction;
 
 use super::fault::{Fault, Finding};
 use super::find_faults::{find_faults, finding};
+use crate::bound_definition::BoundIndex;
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
@@ -13,8 +14,7 @@ use crate::entries;
 use crate::index_values::Values;
 use crate::layout::{State, take_key, unique_row};
 use crate::limits::STEP_DOCUMENTS;
-use crate::reader::Reader;
-use crate::shape::BoundIndex;
+use crate::row_reader::Reader;
 use crate::transaction::Transaction;
 use crate::value::Value;
 use crate::{Collection, Result};

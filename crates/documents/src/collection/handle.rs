@@ -5,14 +5,14 @@ use std::sync::Arc;
 use espalier_keyspace::Snapshot;
 use parking_lot::RwLock;
 
+use crate::bound_definition::{Shape, bind};
 use crate::cache::{Cache, Resident};
-use crate::core::Core;
 use crate::declaration::Declaration;
 use crate::definition::{Definition, Info};
 use crate::document::Document;
 use crate::layout::{Storage, number};
 use crate::ram::RamRows;
-use crate::shape::{Shape, bind};
+use crate::shared_state::Core;
 use crate::{Changed, Documents, Error, ErrorKind, Policy, Result, Trigger, reconcile};
 
 /// Documents of one type, with their indexes. Cheap to clone; may be shared between threads.

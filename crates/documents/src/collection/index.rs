@@ -7,13 +7,13 @@ use espalier_keyspace::tuple::put_unsigned;
 use espalier_keyspace::{Direction, KeyRange, Prefetch, PrefetchList, Snapshot};
 
 use super::{Collection, Opened};
+use crate::bound_definition::BoundIndex;
 use crate::cache::Hit;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries::{self, Entry};
-use crate::reader::{Reader, View};
+use crate::row_reader::{Reader, View};
 use crate::set_operation::{SetOperation, combine};
-use crate::shape::BoundIndex;
 use crate::value::IntoValue;
 use crate::{Error, Query, Result, Value};
 

@@ -4,11 +4,11 @@
 use espalier_keyspace::PrefetchList;
 
 use super::Opened;
+use crate::bound_definition::BoundIndex;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries;
 use crate::layout::unique_row;
-use crate::shape::BoundIndex;
 use crate::{Query, Value};
 
 /// The number of index rows that are prefetched with a snapshot.

@@ -9,7 +9,7 @@ use super::Opened;
 use crate::cache::follow;
 use crate::document::{Document, EntityTag};
 use crate::layout::{State, Storage, counter};
-use crate::reader::{Reader, View};
+use crate::row_reader::{Reader, View};
 use crate::{Collection, Index, Result, Selection};
 
 impl<T: Document> Collection<T> {

@@ -13,7 +13,7 @@ use super::Opened;
 use crate::Result;
 use crate::cache::{DocumentState, Present};
 use crate::document::Document;
-use crate::reader::read_rows;
+use crate::row_reader::read_rows;
 
 /// The number of rows that are fetched at a time.
 const ROWS_AT_ONCE: usize = 256;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Prefetch, PrefetchList};
 
-use crate::core::Body;
 use crate::document::Document;
+use crate::shared_state::Body;
 use crate::value::IntoValue;
 use crate::{Collection, Index, Query, Result, Selection, reconcile};
 

@@ -8,7 +8,7 @@ use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::entries;
-use crate::reader::Reader;
+use crate::row_reader::Reader;
 use crate::value::IntoValue;
 use crate::{Collection, Query, Result, Selection};
 

@@ -7,11 +7,11 @@ use espalier_keyspace::Version;
 
 use crate::cache::{DocumentState, Present};
 use crate::collection::Opened;
-use crate::core::{Body, Core};
 use crate::document::Document;
 use crate::layout::{State, Storage, counter, number};
 use crate::limits::TRANSACTION_DOCUMENTS_MAX;
 use crate::rows::{Changes, Rows};
+use crate::shared_state::{Body, Core};
 use crate::{Collection, Error, Result};
 
 /// Atomic changes over a consistent snapshot. What was read must be unchanged at the commit; otherwise the

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::Transaction;
 use super::write::{OldDocument, missing};
+use crate::bound_definition::{BoundIndex, Shape};
 use crate::collection::Opened;
 use crate::definition::Kind;
 use crate::document::Document;
 use crate::error::UniqueConflict;
 use crate::index_values::Values;
 use crate::layout::{take_key, unique_row};
-use crate::shape::{BoundIndex, Shape};
 use crate::{Error, Result, Value};
 
 impl Transaction<'_> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use espalier_keyspace::{Direction, KeyRange};
 
 use super::Transaction;
+use crate::bound_definition::{BoundIndex, Shape};
 use crate::cache::Present;
 use crate::collection::Opened;
 use crate::definition::Kind;
@@ -14,8 +15,7 @@ use crate::entries;
 use crate::index_values::Values;
 use crate::layout::{State, shared_entry_value, shared_row, unique_entry_value, unique_row};
 use crate::limits::KEY_MAX;
-use crate::reader::Reader;
-use crate::shape::{BoundIndex, Shape};
+use crate::row_reader::Reader;
 use crate::value::IntoValue;
 use crate::{Changed, Collection, Error, ErrorKind, Result, Value};
 

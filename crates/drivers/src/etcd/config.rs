@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use espalier_keyspace::Result;
 
-use crate::authority::Authority;
 use crate::credentials::{Tls, password};
 use crate::url::{Url, milliseconds, number, switch, unknown_option};
+use crate::url_authority::Authority;
 
 /// The name of the driver, and the scheme of its URLs.
 pub const NAME: &str = "etcd";

@@ -7,9 +7,9 @@ use espalier_keyspace::{
 };
 
 use super::follower::{Follower, FreshnessCheck};
+use super::memory_map::{FullValues, View};
 use super::options::{Options, ReadConsistency};
 use super::policy_driver::{PolicyCache, PolicyDriver, StepResult};
-use super::view::{FullValues, View};
 use crate::memory::MemorySnapshot;
 
 struct Cached {

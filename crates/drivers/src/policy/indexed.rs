@@ -14,9 +14,9 @@ use espalier_keyspace::{
 };
 
 use super::follower::{Follower, FreshnessCheck};
+use super::memory_map::{ValueRetention, View};
 use super::options::Options;
 use super::policy_driver::{PolicyCache, PolicyDriver};
-use super::view::{ValueRetention, View};
 use crate::memory::VersionedMap;
 use crate::partial_cache;
 

@@ -19,13 +19,13 @@
 mod cached;
 mod follower;
 mod indexed;
+mod memory_map;
 mod open;
 mod options;
 mod pending_steps;
 mod policy_driver;
 mod ram;
 mod recent;
-mod view;
 
 pub use open::under_policy;
 pub(crate) use open::{open_url, query_url};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Driver, Result};
 
-use super::view::load_state;
+use super::memory_map::load_state;
 use crate::memory::Memory;
 
 pub(super) fn open(engine: &dyn Driver) -> Result<Arc<dyn Driver>> {

@@ -15,7 +15,7 @@ use super::engine::{
     Outcome, ReadResults, ReadSet, Transaction, WRITE_IDLE_MAX, WriteSet, Written, fill_in,
 };
 use super::snapshot::UncommittedSnapshot;
-use crate::commit_queue::fail_all;
+use crate::group_commit_queue::fail_all;
 use crate::recent_commits::{Effect, Recorder};
 use crate::streamed_write::{WriteState, write_failed};
 

@@ -24,7 +24,7 @@
 //!   it writes it, and must not wait for the server each time.
 //! - **The calling thread drives the connection** (`engine/connection.rs`), so that a response does not have to
 //!   wake a second thread. Do not call from asynchronous code: calls block.
-//! - **The outcome of a commit is resolved if its response is lost** (`engine/resolve.rs`). Its version and id are in
+//! - **The outcome of a commit is resolved if its response is lost** (`engine/lost_response.rs`). Its version and id are in
 //!   `commits`. The query for them takes the lock first, so the lost transaction has ended by then: its row
 //!   exists, or will never exist. If it does not exist, the commit is retried, or an error states that nothing was
 //!   written. Only if the server stays unreachable is the outcome reported as unknown.

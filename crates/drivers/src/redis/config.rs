@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use espalier_keyspace::Result;
 
-use crate::authority::Authority;
 use crate::credentials::{Tls, password};
 use crate::durability::Durability;
 use crate::url::{Url, milliseconds, number, refusal, unknown_option};
+use crate::url_authority::Authority;
 
 /// The name of the driver, and the scheme of its URLs.
 pub const NAME: &str = "redis";

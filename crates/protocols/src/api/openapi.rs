@@ -3,8 +3,8 @@
 use http::StatusCode;
 use serde_json::{Map, Value as Json, json};
 
-use super::call::MERGE_PATCH;
 use super::operation::{Content, Operation, Parameter, ParameterType};
+use super::parsed_request::MERGE_PATCH;
 use super::routes::Api;
 
 /// Builds the description.

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use http::{Method, Response};
 
-use super::call::{Call, JSON, MERGE_PATCH};
+use super::parsed_request::{Call, JSON, MERGE_PATCH};
 use super::problem::{Problem, Result};
 use crate::intake::Media;
 

@@ -5,7 +5,7 @@ use http::header::{ALLOW, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::call::{ACCEPT_PATCH, MERGE_PATCH};
+use super::parsed_request::{ACCEPT_PATCH, MERGE_PATCH};
 use crate::intake::IntakeError;
 
 /// The result of a handler.

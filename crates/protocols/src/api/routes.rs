@@ -14,11 +14,11 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value as Json;
 
-use super::call::{
-    ACCEPT_PATCH, Call, CallBody, MERGE_PATCH, empty, json_response, parameters, percent_decode,
-};
 use super::openapi;
 use super::operation::{Content, Operation, ParameterType};
+use super::parsed_request::{
+    ACCEPT_PATCH, Call, CallBody, MERGE_PATCH, empty, json_response, parameters, percent_decode,
+};
 use super::problem::{Problem, Result};
 use crate::intake::{Held, Intake, media};
 

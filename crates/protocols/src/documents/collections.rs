@@ -6,7 +6,7 @@ use http::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::call::{Call, empty, json_response, percent_encode, set_location};
+use super::parsed_request::{Call, empty, json_response, percent_encode, set_location};
 use super::problem::Result;
 
 /// The definition of a collection in a request; absent members remain unchanged.

@@ -3,7 +3,7 @@
 use espalier_documents::Value;
 use serde_json::{Value as Json, json};
 
-use super::call::Call;
+use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 
 /// The position after a document, in key order or in the order of an index.

@@ -15,8 +15,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::call::Call;
 use super::limits::{FEED_GAP_PAUSE, FEED_HEARTBEAT, FEED_SHUTDOWN_CHECK, FEEDS_MAX, PAUSE_MAX};
+use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 use crate::restconf::{BodyWriter, stream};
 

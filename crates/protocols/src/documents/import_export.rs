@@ -7,8 +7,8 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::json;
 
-use super::call::{Call, json_response};
 use super::limits::PAUSE_MAX;
+use super::parsed_request::{Call, json_response};
 use super::problem::Result;
 use crate::restconf::stream;
 

@@ -6,8 +6,8 @@ use axum::body::Body;
 use http::{Response, StatusCode};
 use serde_json::json;
 
-use super::call::{Call, json_response, percent_encode, set_etag, set_location};
 use super::cursor::{Cursor, CursorValue};
+use super::parsed_request::{Call, json_response, percent_encode, set_etag, set_location};
 use super::problem::Result;
 
 pub(super) fn values(call: &Call<'_>) -> Result<Response<Body>> {

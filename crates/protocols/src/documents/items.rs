@@ -8,12 +8,12 @@ use http::header::{HeaderValue, LINK};
 use http::{Response, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::call::{
-    Call, empty, json_response, json_text, percent_encode, set_etag, set_location, value,
-};
 use super::conditions::Conditions;
 use super::cursor::Cursor;
 use super::list_query::ListQuery;
+use super::parsed_request::{
+    Call, empty, json_response, json_text, percent_encode, set_etag, set_location, value,
+};
 use super::problem::{Problem, Result};
 
 // The ETag is a hash of the page, not a count of commits: docs/decisions/0047.

@@ -7,8 +7,8 @@ use espalier_documents::{Collection, Direction, Found, Index, Query, Selection, 
 use http::StatusCode;
 use serde_json::Value as Json;
 
-use super::call::{Call, value};
 use super::cursor::{Cursor, CursorValue};
+use super::parsed_request::{Call, value};
 use super::problem::{Problem, Result};
 
 /// The parameters of a range of values.

@@ -4,7 +4,6 @@
 //! handlers are in `collections.rs`, `items.rs` with `list_query.rs`, `transaction.rs`, `indexes.rs`,
 //! `import_export.rs` and `feed.rs`.
 
-mod call;
 mod collections;
 mod conditions;
 mod cursor;
@@ -16,6 +15,7 @@ mod limits;
 mod list_query;
 mod openapi;
 mod operations;
+mod parsed_request;
 mod problem;
 mod routes;
 mod service;

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::call::{Call, json_response, read};
 use super::conditions::EntityTags;
 use super::limits::OPERATIONS_MAX;
+use super::parsed_request::{Call, json_response, read};
 use super::problem::{Problem, Result};
 
 #[derive(Deserialize)]

@@ -7,12 +7,12 @@ mod budget;
 mod config;
 mod error;
 mod media;
+mod receive;
+mod received_body;
 mod spill;
-mod stage;
-mod staged;
 
 pub use config::IntakeConfig;
 pub use error::IntakeError;
 pub use media::{Media, media};
-pub use stage::Intake;
-pub use staged::{Held, Staged, StagedReader};
+pub use receive::Intake;
+pub use received_body::{Held, Staged, StagedReader};

@@ -31,8 +31,8 @@ mod request_identity;
 mod resource;
 mod response_body;
 mod routes;
+mod server_description;
 mod service;
-mod system;
 mod write;
 mod xml_text;
 

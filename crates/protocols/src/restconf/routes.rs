@@ -25,7 +25,7 @@ use super::media::{self, ACCEPT_PATCH, Format, MediaType};
 use super::query::{AllowedParameters, Query};
 use super::request_identity::Who;
 use super::resource::{Methods, methods_of};
-use super::system::{self, Element, PrintLevels};
+use super::server_description::{self, Element, PrintLevels};
 use super::write::{self, Target};
 use super::{error_body, read};
 
@@ -127,12 +127,14 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
             let tree = service.datastore(&name, &Who::of(&parts.headers)?)?;
             data(service, tree, &base, rest, parts, body).await
         }
-        Address::Api => generated_document(service, parts, &system::api_resource()),
-        Address::Operations => {
-            generated_document(service, parts, &system::operations(service.schema()))
-        }
+        Address::Api => generated_document(service, parts, &server_description::api_resource()),
+        Address::Operations => generated_document(
+            service,
+            parts,
+            &server_description::operations(service.schema()),
+        ),
         Address::YangLibraryVersion => {
-            generated_document(service, parts, &system::yang_library_version())
+            generated_document(service, parts, &server_description::yang_library_version())
         }
         Address::Operation(name) => operation(service, parts, name),
         Address::Schema(key) => schema_text(service, parts, key),
@@ -242,7 +244,7 @@ fn generated_document(
     }
     let depth = query.depth.flatten();
     let text = match &query.fields {
-        Some(fields) => system::select_fields(document.clone(), fields, depth)?
+        Some(fields) => server_description::select_fields(document.clone(), fields, depth)?
             .print(media.format(), PrintLevels { depth: None }),
         None => document.print(media.format(), PrintLevels { depth }),
     };

@@ -13,7 +13,7 @@ use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
 use super::request_identity::Who;
-use super::system::{self, Element, Library, ModuleTexts, Xrd};
+use super::server_description::{self, Element, Library, ModuleTexts, Xrd};
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
@@ -42,7 +42,7 @@ impl Restconf {
         let names = ["running"];
         Self {
             library: Library::new(&schema, &texts, &config.root, &names),
-            restconf_state: system::restconf_state(),
+            restconf_state: server_description::restconf_state(),
             host_meta: Xrd::new(&config.root),
             streams: Arc::new(Semaphore::new(config.limits.streams_max)),
             writes: Arc::new(Semaphore::new(config.limits.writes_max)),
@@ -100,7 +100,7 @@ impl Restconf {
             &self.library.modules_state,
             &self.restconf_state,
         ];
-        Some(system::find(&documents, path))
+        Some(server_description::find(&documents, path))
     }
 
     /// The validators of generated documents.

@@ -14,10 +14,10 @@
 
 mod activity;
 mod connection;
-mod guard;
 mod hosts;
 mod limits;
 mod registry;
+mod request_checks;
 mod requests;
 mod serve;
 mod timed_body;

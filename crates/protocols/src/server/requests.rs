@@ -18,8 +18,8 @@ use tower_service::Service;
 
 use super::Limits;
 use super::activity::{Activity, RequestInProgress};
-use super::guard;
 use super::hosts::Hosts;
+use super::request_checks;
 use super::timed_body::TimedBody;
 
 /// Handles the requests of one connection.
@@ -55,7 +55,7 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
             let (parts, body) = request.into_parts();
             let version = parts.version;
             let is_read = Arc::new(AtomicBool::new(body.is_end_stream()));
-            let mut response = match guard::check(&parts, &hosts, local) {
+            let mut response = match request_checks::check(&parts, &hosts, local) {
                 Err(rejection) => rejection.into_response(&parts),
                 Ok(()) => {
                     let body = match body.is_end_stream() {

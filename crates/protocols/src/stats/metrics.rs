@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::{Response, StatusCode};
 use serde_json::json;
 
-use super::call::Call;
+use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 use crate::api::{empty, json_response};
 

@@ -4,10 +4,10 @@
 //! `values.rs`, `series.rs`, `status.rs`, `metrics.rs` and `settings.rs`. Responses have the same format as
 //! the output of `espalier stats … --json`.
 
-mod call;
 mod metrics;
 mod openapi;
 mod operations;
+mod parsed_request;
 mod problem;
 mod routes;
 mod series;

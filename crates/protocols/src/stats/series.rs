@@ -7,7 +7,7 @@ use espalier_stats::{Aggregate, Calendar, Expression, Group, Path, Pattern, Quer
 use http::{Response, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::call::Call;
+use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 use crate::api::json_response;
 

@@ -9,7 +9,7 @@ use http::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::call::Call;
+use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 use crate::api::json_response;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::call::{Call, metric_of, time};
+use super::parsed_request::{Call, metric_of, time};
 use super::problem::{Problem, Result};
 use crate::api::{json_response, json_text};
 

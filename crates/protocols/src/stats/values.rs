@@ -5,7 +5,7 @@ use espalier_stats::output;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 
-use super::call::Call;
+use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {

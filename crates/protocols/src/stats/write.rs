@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::call::{Call, time};
+use super::parsed_request::{Call, time};
 use super::problem::{Problem, Result};
 use crate::api::{json_response, read};
 

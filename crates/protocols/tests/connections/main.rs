@@ -9,4 +9,4 @@ mod served;
 mod spilled;
 mod stalled;
 mod support;
-mod untaken;
+mod unread_responses;

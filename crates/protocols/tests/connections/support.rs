@@ -12,7 +12,7 @@ use espalier_protocols::documents::DocumentsService;
 use espalier_protocols::intake::{Intake, IntakeConfig};
 use espalier_protocols::restconf::{Restconf, RestconfConfig};
 use espalier_protocols::server::Limits;
-use espalier_protocols::{documents, ops, restconf, stats};
+use espalier_protocols::{documents, health_and_metrics, restconf, stats};
 use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, SystemClock};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
@@ -75,8 +75,8 @@ pub fn router(intake: IntakeConfig) -> Router {
             Arc::new(numbers.expect("statistics")),
             intake,
         ))
-        .merge(ops::health(Arc::new(|| Ok(()))))
-        .merge(ops::metrics(Arc::new(|| "a 1\n".to_owned())))
+        .merge(health_and_metrics::health(Arc::new(|| Ok(()))))
+        .merge(health_and_metrics::metrics(Arc::new(|| "a 1\n".to_owned())))
 }
 
 /// A server with all front ends.

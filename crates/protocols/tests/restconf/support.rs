@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use espalier_drivers::memory::{Config, Memory};
-use espalier_protocols::ops;
+use espalier_protocols::health_and_metrics;
 use espalier_protocols::restconf::{Restconf, RestconfConfig, router};
 use espalier_protocols::server::{Config as Listening, Tls, serve};
 use espalier_store::{Datastore, Store, SystemClock, Tree};
@@ -119,8 +119,8 @@ impl Server {
                     let _ = stopped.await;
                 };
                 let router = router(service)
-                    .merge(ops::health(Arc::new(|| Ok(()))))
-                    .merge(ops::metrics(Arc::new(|| "a 1\n".to_owned())));
+                    .merge(health_and_metrics::health(Arc::new(|| Ok(()))))
+                    .merge(health_and_metrics::metrics(Arc::new(|| "a 1\n".to_owned())));
                 serve(listener, router, listening, shutdown).await.unwrap();
             });
         });

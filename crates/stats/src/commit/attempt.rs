@@ -5,7 +5,7 @@ use espalier_keyspace::{
     PrefetchList, Snapshot, Transact, retry_conflicts,
 };
 
-use super::latest::add_to_latest;
+use super::latest_value::add_to_latest;
 use super::plan::{Planner, Target};
 use super::rows::{RowBefore, Rows};
 use crate::calendar::seconds;

@@ -5,6 +5,6 @@
 //! by deletion.
 
 mod attempt;
-mod latest;
+mod latest_value;
 mod plan;
 mod rows;

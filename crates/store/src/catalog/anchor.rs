@@ -6,10 +6,10 @@ use espalier_keyspace::{Batch, KeyRange, Snapshot};
 
 use super::anchor_row::AnchorRow;
 use super::dataspace::dataspace_id;
-use super::record::{Record, record};
-use super::validation::Validation;
+use super::schema_set_row::{Record, record};
+use super::validation_level::Validation;
 use super::{keys, name};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::{TreeId, anchor_prefix};

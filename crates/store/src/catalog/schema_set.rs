@@ -6,12 +6,12 @@ use espalier_yang::Schema;
 use espalier_yang::schema::SchemaSource;
 
 use super::dataspace::dataspace_id;
-use super::record::{KIND, put_record, record};
+use super::schema_set_row::{KIND, put_record, record};
 use super::upgrade::hashes_in_use;
 use super::{keys, name};
-use crate::compiled::Compiled;
-use crate::dictionary;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
+use crate::node_dictionary;
 use crate::store::Store;
 use crate::stored_schema;
 
@@ -46,7 +46,7 @@ impl Store {
                 });
             }
             let id = Self::allocate_id(snapshot, batch)?;
-            let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
+            let (layout, new_numbers) = node_dictionary::number(&schema, snapshot)?;
             batch.append(new_numbers);
             let set = put_record(snapshot, &key, id, (source, &layout), batch)?;
             Ok(Compiled::new(set, Arc::clone(&schema), layout))

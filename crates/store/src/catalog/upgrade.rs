@@ -12,10 +12,10 @@ use super::anchor::set_structure_only;
 use super::anchor_row::AnchorRow;
 use super::dataspace::dataspace_id;
 use super::keys;
-use super::record::{Record, hash_of, modules_precondition, put_record, record};
-use crate::compiled::Compiled;
-use crate::dictionary;
+use super::schema_set_row::{Record, hash_of, modules_precondition, put_record, record};
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
+use crate::node_dictionary;
 use crate::store::Store;
 use crate::tree::{
     AnchorUpgrade, DatastoreUpgrade, NodeMapping, UpgradeLoad, UpgradeOptions, UpgradeReport,
@@ -130,7 +130,7 @@ impl Store {
         let id = dataspace_id(snapshot, dataspace)?;
         let replaced = record(snapshot, id, name)?;
         let old = self.compiled(snapshot, replaced.clone())?;
-        let (layout, new_numbers) = dictionary::number(schema, snapshot)?;
+        let (layout, new_numbers) = node_dictionary::number(schema, snapshot)?;
         let unchanged = modules_precondition(snapshot, &replaced)?;
         let new = Compiled::new((replaced.clone(), unchanged), Arc::clone(schema), layout);
         let new = Arc::new(new);

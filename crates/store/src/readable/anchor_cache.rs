@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{AnchorRow, anchors_of, dataspaces_of};
-use crate::compiled::{Compiled, SchemaCache};
+use crate::compiled_schema_set::{Compiled, SchemaCache};
 use crate::error::Result;
 use crate::store::catalog_changes;
 

@@ -9,7 +9,7 @@ use espalier_keyspace::{Document, ErrorKind, Lens, ReadableRow, Snapshot};
 use super::anchor_cache::{AnchorCache, ResolvedAnchor, for_each};
 use super::names::{self, DOCUMENT_DATASTORES};
 use super::row::readable;
-use crate::compiled::SchemaCache;
+use crate::compiled_schema_set::SchemaCache;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::store::Store;

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::subtree_flags::SubtreeFlags;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::fragment::{put_varint, take_varint};
-use crate::layout::Layout;
+use crate::node_numbers::Layout;
 
 /// The largest part, unpacked.
 const PART_BYTES_MAX: usize = 1 << 30;

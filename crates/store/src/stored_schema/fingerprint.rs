@@ -13,8 +13,8 @@ pub(super) const DIGEST_BYTES: usize = 16;
 const CODE: [&str; 8] = [
     include_str!("content.rs"),
     include_str!("subtree_flags.rs"),
-    include_str!("../layout.rs"),
-    include_str!("../dictionary.rs"),
+    include_str!("../node_numbers.rs"),
+    include_str!("../node_dictionary.rs"),
     include_str!("../tree/validate/index.rs"),
     include_str!("../fragment.rs"),
     include_str!("../keys.rs"),

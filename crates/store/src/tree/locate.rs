@@ -3,10 +3,10 @@
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema, Step, Value};
 
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::{TreeId, put_key_value, put_local_id};
-use crate::layout::Layout;
+use crate::node_numbers::Layout;
 use crate::position::Position;
 use crate::subspace::Subspace;
 

@@ -23,7 +23,7 @@ use super::selection::Selection;
 use super::stamp::{self, stamp_key};
 use super::tree::Tree;
 use super::view::View;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;

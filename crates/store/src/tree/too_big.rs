@@ -6,7 +6,7 @@ use espalier_keyspace::{KEY_BYTES_MAX, VALUE_BYTES_MAX, is_key};
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step};
 
 use super::locate::TreeState;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::fragment::{Packed, Reader};
 use crate::subspace::Subspace;

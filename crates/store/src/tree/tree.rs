@@ -10,7 +10,7 @@ use espalier_yang::{ErrorTag, Schema};
 
 use super::datastore::Datastore;
 use crate::catalog::{AnchorRow, Validation};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::store::Store;

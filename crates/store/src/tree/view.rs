@@ -12,7 +12,7 @@ use super::read::{Sources, read};
 use super::selection::Selection;
 use super::stamp::{self, Stamp};
 use crate::clock::Timestamp;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::ReadCache;

@@ -1,12 +1,12 @@
 //! The store as a whole: loads, the catalog, several threads, and several stores as in several processes.
 
-mod behind;
 mod catalog;
 mod constraints;
 mod edit_options;
 #[path = "../model/fixture.rs"]
 #[allow(dead_code)]
 mod fixture;
+mod lagging_view;
 mod load;
 mod operations;
 mod order;

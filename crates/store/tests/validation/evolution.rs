@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use espalier_testkit::random_schemas::SchemaEdit;
 use espalier_testkit::seed;
-use espalier_testkit::validation::SchemaEdit;
 
 use crate::fixture::{Fixture, Tries};
 

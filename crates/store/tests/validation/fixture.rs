@@ -9,8 +9,8 @@ use espalier_store::{
 };
 use espalier_testkit::fault::Faulty;
 use espalier_testkit::oracle::judge::{Judge, Problem};
+use espalier_testkit::random_schemas::{self, Conditions, GeneratedSchema};
 use espalier_testkit::rows::rows;
-use espalier_testkit::validation::{self, Conditions, GeneratedSchema};
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::ValidationPlan;
@@ -43,7 +43,7 @@ impl Fixture {
     /// The first random schema that libyang accepts.
     pub fn random(random: &mut StdRng, tries: &mut Tries) -> Self {
         for _ in 0..REFUSALS_MAX {
-            match Self::of(validation::schema(random)) {
+            match Self::of(random_schemas::schema(random)) {
                 Ok(fixture) => {
                     tries.accepted += 1;
                     return fixture;

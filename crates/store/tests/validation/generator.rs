@@ -1,7 +1,7 @@
 //! The generator and the judge, tested without the store's own validation.
 
+use espalier_testkit::random_schemas::Features;
 use espalier_testkit::seed;
-use espalier_testkit::validation::Features;
 use espalier_yang::data::DataTree;
 use rand::Rng;
 

@@ -10,6 +10,7 @@ mod edit;
 #[allow(dead_code)]
 mod reference;
 
+mod candidate_after_running;
 mod compare;
 mod differences;
 mod documents;
@@ -19,7 +20,6 @@ mod evolution;
 mod fixture;
 mod generator;
 mod groupings;
-mod moved;
 mod regressions;
 mod run;
 mod shrink;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use espalier_store::Tree;
+use espalier_testkit::random_schemas::Features;
 use espalier_testkit::seed::{self, SEED_VARIABLE};
-use espalier_testkit::validation::Features;
 use espalier_yang::data::DataTree;
 use rand::rngs::StdRng;
 use rand::{Rng, RngCore, SeedableRng};

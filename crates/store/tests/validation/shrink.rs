@@ -1,6 +1,6 @@
 //! Shrinks an edit with different verdicts of the store and libyang.
 
-use espalier_testkit::validation::GeneratedSchema;
+use espalier_testkit::random_schemas::GeneratedSchema;
 use espalier_yang::Schema;
 use espalier_yang::data::{Content, DataNode, DataTree};
 

@@ -9,9 +9,9 @@ use espalier_store::{
     CommitOptions, Datastore, Error, Selection, Store, Tree, UnknownData, UpgradeOptions,
 };
 use espalier_testkit::oracle::judge::Verdict;
+use espalier_testkit::random_schemas::SchemaEdit;
 use espalier_testkit::rows::{Row, rows};
 use espalier_testkit::seed;
-use espalier_testkit::validation::SchemaEdit;
 use espalier_yang::data::{DataNode, DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, xml};
 use espalier_yang::{InstancePath, Schema};
 use rand::Rng;

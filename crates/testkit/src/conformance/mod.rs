@@ -12,12 +12,12 @@
 
 pub mod commits;
 pub mod limits;
+pub mod maintenance;
 mod operations;
 pub mod own_writes;
-pub mod points;
 pub mod scans;
+pub mod single_keys;
 pub mod threads;
-pub mod upkeep;
 pub mod versions;
 pub mod watches;
 pub mod writes;
@@ -61,7 +61,7 @@ macro_rules! conformance_suite {
             own_writes: $long_write:ident; watches: $($past:ident),+;
             threads: $($long:ident),+; model: $model:ident;) => {
         $crate::conformance_cases! { $new;
-            points: what_is_put_is_got, what_is_deleted_is_gone, an_empty_value_is_a_value,
+            single_keys: what_is_put_is_got, what_is_deleted_is_gone, an_empty_value_is_a_value,
                 any_bytes_are_a_key, the_empty_key_is_absent, many_keys_are_got_at_once;
             scans: keys_come_in_byte_order, every_kind_of_boundary, seek_moves_within_the_range,
                 an_exhausted_cursor_stays_so, large_values_in_a_scan;
@@ -95,14 +95,14 @@ macro_rules! conformance_suite {
             watches: commits_are_told_in_order, only_the_range_is_told, $($past),+,
                 a_watch_wakes_up, no_event_is_none,
                 a_watched_state_is_visible, a_watcher_misses_nothing;
-            upkeep: a_durable_engine_keeps_everything, usage_counts_keys, a_sound_engine_has_no_findings,
+            maintenance: a_durable_engine_keeps_everything, usage_counts_keys, a_sound_engine_has_no_findings,
                 versions_grow_across_reopening, values_may_shrink, flush_succeeds;
         }
 
         #[test]
         fn random_operations_match_the_model() {
             let open = $new;
-            $crate::model::$model(&open);
+            $crate::random_operations::$model(&open);
         }
     };
 }

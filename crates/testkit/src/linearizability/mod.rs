@@ -20,7 +20,7 @@ mod record;
 mod recorded_history;
 mod run;
 mod search;
-pub mod space;
+pub mod sequential_model;
 pub mod worker;
 
 pub use run::{Hurt, Run, SECONDS_VARIABLE, run};

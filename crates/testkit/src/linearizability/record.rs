@@ -1,6 +1,6 @@
 //! The records of a process: one line before each operation, and one after it.
 
-use super::space::{Change, State};
+use super::sequential_model::{Change, State};
 
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]

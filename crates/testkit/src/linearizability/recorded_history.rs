@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::record::{Event, Record};
 use super::search::Operation;
-use super::space::{Act, Change, State};
+use super::sequential_model::{Act, Change, State};
 
 /// All records of a run.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use rand::{Rng, RngCore};
 use super::record::Record;
 use super::recorded_history::{OutcomeCounts, RecordedHistory};
 use super::search::{Operation, Verdict, search};
-use super::space::{self, Act, Space};
+use super::sequential_model::{self, Act, Space};
 use super::worker::{self, CLIENTS, now};
 use crate::process::Part;
 use crate::seed;
@@ -233,8 +233,9 @@ fn log_event(what: &str) {
 
 fn check_history(recorded: &RecordedHistory, driver: &dyn Driver) -> OutcomeCounts {
     assert_eq!(driver.check().expect("a check"), []);
-    let receipts = space::receipts(driver).expect("the receipts");
-    let last = space::read(&*driver.snapshot().expect("a snapshot")).expect("the last state");
+    let receipts = sequential_model::receipts(driver).expect("the receipts");
+    let last =
+        sequential_model::read(&*driver.snapshot().expect("a snapshot")).expect("the last state");
     let counted = receipts.values().filter(|counts| **counts).count();
     assert_eq!(
         last.count, counted as i64,

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::record::{Event, Record};
-use super::space::{self, Change, REGISTERS, State};
+use super::sequential_model::{self, Change, REGISTERS, State};
 use crate::process::{argument, say};
 
 /// Number of threads of a process; each is a client.
@@ -131,7 +131,7 @@ impl<'a> Client<'a> {
         self.operation += 1;
         self.record(Event::ReadStarted);
         let last_read = self.driver.snapshot().and_then(|snapshot| {
-            let state = space::read(&*snapshot)?;
+            let state = sequential_model::read(&*snapshot)?;
             Ok((state, snapshot.version().0))
         });
         match last_read {

@@ -9,7 +9,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::texts;
+use super::random_values;
 
 /// The probability of an optional node.
 const PRESENCE: f64 = 0.4;
@@ -87,7 +87,8 @@ impl<'a> Documents<'a> {
             NodeKind::AnyData => vec![DataNode::new(id, Content::Any("{}".to_owned()))],
             NodeKind::AnyXml => {
                 // libyang treats white space alone as empty.
-                let text = serde_json::Value::from(format!("s{}", texts::string(self.random)));
+                let text =
+                    serde_json::Value::from(format!("s{}", random_values::string(self.random)));
                 vec![DataNode::new(id, Content::Any(text.to_string()))]
             }
             _ => Vec::new(),
@@ -134,7 +135,7 @@ impl<'a> Documents<'a> {
             leaf_module: self.schema.node(id).module,
         };
         (0..TRIES).find_map(|_| {
-            let text = texts::of_type(self.random, self.schema, of);
+            let text = random_values::of_type(self.random, self.schema, of);
             of.parse(self.schema, &text, &names).ok()
         })
     }

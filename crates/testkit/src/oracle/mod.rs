@@ -4,4 +4,4 @@ pub mod documents;
 pub mod judge;
 pub mod libyang;
 pub mod mutants;
-pub mod texts;
+pub mod random_values;

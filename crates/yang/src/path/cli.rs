@@ -1,9 +1,9 @@
 //! Paths on the command line.
 
 use super::InstancePath;
-use super::api::set_encoded_keys;
-use super::descent::Descent;
 use super::dialect::Dialect;
+use super::resolve_steps::Descent;
+use super::restconf_uri::set_encoded_keys;
 use super::scan::Scanner;
 use crate::error::DataError;
 use crate::schema::Schema;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Keys;
-use super::descent::Descent;
+use super::resolve_steps::Descent;
 use super::scan::{Scanner, WrittenName};
 use crate::error::{DataError, ErrorTag};
 use crate::schema::{ModuleId, Namespaces, NodeId, NodeKind};

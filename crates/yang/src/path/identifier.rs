@@ -7,8 +7,8 @@
 
 use std::fmt::Write;
 
-use super::descent::Descent;
 use super::dialect::Dialect;
+use super::resolve_steps::Descent;
 use super::scan::Scanner;
 use super::{InstancePath, Keys, Step};
 use crate::error::DataError;

@@ -10,16 +10,16 @@
 //! All forms share one descent of the schema, which checks where names may omit their module and where entries need
 //! keys. The text forms only define the syntax of names and keys.
 
-mod api;
 mod cli;
-mod descent;
 mod dialect;
 mod fields;
 mod identifier;
 mod instance;
+mod resolve_steps;
+mod restconf_uri;
 mod scan;
 
-pub use api::ApiRoot;
 pub use fields::{Fields, Selection};
 pub(crate) use identifier::push_quoted;
 pub use instance::{InstancePath, Keys, Step};
+pub use restconf_uri::ApiRoot;

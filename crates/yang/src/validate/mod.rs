@@ -19,7 +19,6 @@
 //! expression (`[slot = current()/slot]`) and an index lead to the few affected instances. Re-checking by node type
 //! (all instances of each rule that mentions a changed node) was rejected: one edit would cost the whole list.
 
-mod by_node;
 mod checker;
 mod dependencies;
 mod full;
@@ -29,9 +28,10 @@ mod plan;
 mod reference;
 mod referrers;
 mod required_children;
+mod reverse_trace;
 mod route;
+mod sparse_lists;
 mod stored;
-mod trace;
 mod unique;
 mod whens;
 

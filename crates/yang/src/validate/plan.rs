@@ -3,10 +3,10 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::by_node::ByNode;
 use super::dependencies::Dependencies;
 use super::leafref_target::TargetPath;
 use super::route::{Route, ancestor, chain};
+use super::sparse_lists::ByNode;
 use crate::schema::{Node, NodeId, NodeKind, Schema, Type, TypeKind};
 use crate::xpath::evaluate::resolved_type;
 

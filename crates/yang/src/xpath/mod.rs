@@ -17,7 +17,7 @@ mod literal;
 mod parser;
 mod positional;
 mod print;
-mod requalify;
+mod replace_prefixes;
 
 pub use error::XPathError;
 pub use expression::{
@@ -27,4 +27,4 @@ pub use function::Function;
 pub use literal::Literal;
 pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};
 pub(crate) use positional::{calls_function, is_positional, may_be_number};
-pub(crate) use requalify::{with_modules, with_prefixes};
+pub(crate) use replace_prefixes::{with_modules, with_prefixes};

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::check::{Check, Repair};
 use super::configure::Configure;
 use super::delete::Delete;
-use super::exchange::{Export, Import};
+use super::export_import::{Export, Import};
 use super::find::Find;
 use super::get::Get;
 use super::ls::Ls;

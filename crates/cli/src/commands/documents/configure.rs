@@ -13,9 +13,9 @@ use espalier_terminal::{Failure, Result};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 An index takes its values from members of the documents, named by JSON pointers (RFC 6901); several \
-make a compound index. A document without the member, or with null, is not in the index; null among tags is no tag. A new \
-index of a collection with documents is built while others write. If the documents do not allow the index, the \
-collection stays unchanged. Without options, an interrupted build continues.
+make a compound index. A document without the member, or with null, is not in the index; a null in an array of \
+tags is ignored. If the collection has documents, a new index is built while other processes write. If the documents \
+do not allow the index, the collection stays unchanged. Without options, the command continues an interrupted build.
 
 Examples:
   espalier documents configure cars --unique name=/name --partition color=/color \\

@@ -55,7 +55,7 @@ impl Delete {
         let deleted = match (self.key.as_slice(), self.by.parsed()?) {
             (_, Some((index, value))) => collection.index(index)?.delete(value)?,
             ([], None) => {
-                return Err(Failure::usage("nothing says which documents are meant")
+                return Err(Failure::usage("no documents are selected")
                     .hint("add keys, --by INDEX=VALUE or --collection-too"));
             }
             (keys, None) => {

@@ -6,7 +6,7 @@ mod check;
 mod command;
 mod configure;
 mod delete;
-mod exchange;
+mod export_import;
 mod find;
 mod get;
 mod ls;

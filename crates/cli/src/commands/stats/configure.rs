@@ -48,9 +48,9 @@ pub struct Configure {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OnOff {
-    /// It is
+    /// Writes are counted in the list of active metrics
     On,
-    /// It is not: half as much is written
+    /// They are not, which halves the amount that is written
     Off,
 }
 

@@ -42,7 +42,8 @@ pub struct Import {
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 
-    /// A name for this import: a repetition within a day has no effect
+    /// A name for this import. If the import is repeated under this name within a day, lines that were imported before
+    /// are skipped
     #[arg(long, value_name = "NAME")]
     request_id: Option<String>,
 

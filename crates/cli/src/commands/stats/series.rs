@@ -17,8 +17,8 @@ use espalier_terminal::{Failure, Result};
 #[command(group = ArgGroup::new("made").args(["aggregate", "category", "top", "quantiles"]))]
 #[command(after_help = "\
 Without --label and --group-by, metrics of the name are added up over all labels. In --path, * matches any name, \
-and a path includes everything below it; with --aggregate, --quantiles, and --group-by with --top it is one \
-value. All slices have the same number of buckets; surplus buckets at the old end are omitted.
+and a path selects all values below it. With --aggregate or --quantiles, and with --group-by and --top together, the \
+path must select exactly one value. All slices have the same number of buckets; surplus buckets at the old end are omitted.
 
 Examples:
   espalier stats series http --granularity 1h --path 'status.*' --store embedded:counts
@@ -132,7 +132,7 @@ impl Series {
     /// The single path that is named.
     fn exact_path(&self) -> Result<Path> {
         let path = self.path.as_deref().ok_or_else(|| {
-            Failure::usage("which value is meant is not said").hint("add --path PATH")
+            Failure::usage("the path of the value is missing").hint("add --path PATH")
         })?;
         path.parse().map_err(usage)
     }

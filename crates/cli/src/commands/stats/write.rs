@@ -35,7 +35,7 @@ struct WriteArguments {
     #[arg(long)]
     untracked: bool,
 
-    /// A name for this request: a repetition within a day has no effect
+    /// A name for this request. A repetition of a request within a day changes nothing
     #[arg(long, value_name = "NAME")]
     request_id: Option<String>,
 }

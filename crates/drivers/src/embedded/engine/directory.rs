@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 
 use super::environment::{GateGuard, Lmdb};
 use super::journal::{Journal, Layers, Merger};
-use crate::commit_queue::CommitQueue;
 use crate::embedded::{Config, Durability};
 use crate::files::Access;
+use crate::group_commit_queue::CommitQueue;
 use crate::recent_commits::RecentCommits;
 
 /// An open directory, shared by all its users in this process.

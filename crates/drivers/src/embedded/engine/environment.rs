@@ -10,7 +10,7 @@ use heed::types::Bytes;
 use heed::{Database, Env, EnvInfo, RoTxn, RwTxn, WithoutTls};
 
 use super::error::{commit_error, engine_error, is_map_full, is_map_outgrown, map_full_error};
-use super::gate::{Busy, Gate};
+use super::remap_lock::{Busy, Gate};
 use crate::files::{Access, path_error};
 
 /// Bytes of address space reserved by default: 1 TiB, or less if the system refuses.

@@ -7,10 +7,10 @@ mod directory;
 mod environment;
 mod error;
 mod format;
-mod gate;
 mod journal;
 mod open;
 mod pages;
+mod remap_lock;
 
 pub(in crate::embedded) use check::{check, usage};
 pub use damage_handler::install_damage_handler;

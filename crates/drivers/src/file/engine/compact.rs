@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use espalier_keyspace::{Result, packed};
+use espalier_keyspace::{Result, compact_encoding};
 
 use super::documents;
 use super::frame::{FILE_HEADER_BYTES, FileId, Kind};
@@ -161,7 +161,7 @@ fn write_draft(
         }
     }
     let mut end = vec![END];
-    packed::put_number(&mut end, state.version.0);
+    compact_encoding::put_number(&mut end, state.version.0);
     end.extend_from_slice(&part[1..]);
     out.write(&end)?;
     out.file.flush()?;

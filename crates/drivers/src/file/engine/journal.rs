@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use espalier_keyspace::{Error, ErrorKind, KeyRange, Result, Version, packed};
+use espalier_keyspace::{Error, ErrorKind, KeyRange, Result, Version, compact_encoding};
 
 use super::frame::{FILE_HEADER_BYTES, FRAME_HEADER_BYTES, FileId, Kind};
 use super::names;
@@ -259,7 +259,7 @@ impl Pending<'_> {
             return Err(Abort::Refused(Error::new(ErrorKind::Aborted, message)));
         }
         let mut payload = vec![END];
-        packed::put_number(&mut payload, version.0);
+        compact_encoding::put_number(&mut payload, version.0);
         payload.extend_from_slice(self.payload.get(1..).unwrap_or_default());
         if let Err(error) = self.write(&payload) {
             return Err(Abort::Failed(self.journal.write_error(error)));

@@ -16,10 +16,10 @@ use super::journal::Journal;
 use super::names::{self, LOCK};
 use super::replay::{Documents, Replayed, Tail, replay};
 use crate::boot_id::read_boot_id;
-use crate::commit_queue::CommitQueue;
 use crate::file::Config;
 use crate::file_identity::FileIdentity;
 use crate::files::{Access, open_directory, path_error, private, read_only_error, sync_directory};
+use crate::group_commit_queue::CommitQueue;
 use crate::memory;
 
 /// An open directory.

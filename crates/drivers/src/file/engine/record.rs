@@ -1,7 +1,7 @@
 //! The payloads of frames: a part of a commit, or the record of a document.
 
 use espalier_keyspace::KeyRange;
-use espalier_keyspace::packed::{put_bytes, take_bytes};
+use espalier_keyspace::compact_encoding::{put_bytes, take_bytes};
 
 /// A part of a commit; more follow.
 pub(super) const PART: u8 = 1;

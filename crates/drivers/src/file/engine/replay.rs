@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version, packed};
+use espalier_keyspace::{ByteMap, Error, ErrorKind, Result, Version, compact_encoding};
 
 use super::frame::{FILE_HEADER_BYTES, FileId, Frames, Kind, NextFrame};
 use super::names::{self, DATA, JOURNAL};
@@ -165,7 +165,7 @@ impl Replayed {
                 Some(Some(map))
             }
             END => {
-                let version = Version(packed::take_number(&mut rest)?);
+                let version = Version(compact_encoding::take_number(&mut rest)?);
                 // If this fails, reading the directory fails.
                 let mut map = begun.unwrap_or_else(|| std::mem::take(&mut self.state.map));
                 apply_changes(rest, &mut map)?;

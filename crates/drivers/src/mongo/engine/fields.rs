@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io;
 
 use espalier_keyspace::KeyRange;
-use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
+use espalier_keyspace::compact_encoding::{put_bytes, put_number, take_bytes, take_number};
 use mongodb::bson::{Binary, Bson, Document, spec::BinarySubtype};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::{compress_bound, get_frame_content_size};

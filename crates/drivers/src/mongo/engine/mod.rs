@@ -1,7 +1,7 @@
 //! Connections, document names, the chain of commits, the tree of pages, and pruning.
 
-mod chain;
 mod client;
+mod commit_chain;
 mod connection;
 mod error;
 mod fields;
@@ -14,7 +14,7 @@ mod request;
 mod tls_failures;
 mod tree;
 
-pub(in crate::mongo) use chain::{Commit, CommittedState, Observation, TURN_MAX};
+pub(in crate::mongo) use commit_chain::{Commit, CommittedState, Observation, TURN_MAX};
 pub(in crate::mongo) use connection::{Inserted, WriteConcern};
 pub(in crate::mongo) use error::RequestFailure;
 pub use names::VERSION_MAX;

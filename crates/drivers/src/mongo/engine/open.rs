@@ -8,7 +8,7 @@ use espalier_keyspace::{Error, ErrorKind, Lens, Result};
 use mongodb::bson::{Document, doc};
 use parking_lot::{Mutex, RwLock};
 
-use super::chain::Chain;
+use super::commit_chain::Chain;
 use super::connection::{Server, WriteConcern};
 use super::error::corrupt;
 use super::fields::version_in;

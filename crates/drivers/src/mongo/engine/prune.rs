@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use espalier_keyspace::Result;
 use mongodb::bson::{DateTime, Document, doc};
 
-use super::chain::{Commit, CommittedState, names_in};
+use super::commit_chain::{Commit, CommittedState, names_in};
 use super::connection::{Query, WriteConcern};
 use super::error::corrupt;
 use super::fields::signed;

@@ -19,8 +19,8 @@ use super::pool::Pool;
 use super::setup::Setup;
 use super::transaction::Transaction;
 use super::write_set::WriteSet;
-use crate::commit_queue::CommitQueue;
 use crate::effective_durability::EffectiveDurability;
+use crate::group_commit_queue::CommitQueue;
 use crate::postgres::Config;
 use crate::recent_commits::RecentCommits;
 

@@ -18,11 +18,11 @@ use super::format::{self, FileOrigin};
 use super::pool::Pool;
 use super::transaction::{Transaction, begin_read, end_read};
 use super::wal;
-use crate::commit_queue::CommitQueue;
 use crate::file_identity::FileIdentity;
 use crate::files::{
     Access, create_directories, io_error, path_error, private, read_only_error, sync_directory,
 };
+use crate::group_commit_queue::CommitQueue;
 use crate::recent_commits::RecentCommits;
 use crate::sqlite::Config;
 

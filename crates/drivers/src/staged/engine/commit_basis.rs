@@ -7,8 +7,8 @@ use espalier_keyspace::{
     Batch, Error, ErrorKind, KeyRange, OperationRef, Precondition, Result, Version,
 };
 
+use super::batch_in_progress::Gate;
 use super::cell_store::{Cell, CellStore, Read, ReadResult};
-use super::gate::Gate;
 use super::layout::{Layout, LongValues, StoredValue};
 use super::session::Session;
 use super::write_plan::{RangeContent, WritePlan};

@@ -1,8 +1,8 @@
 //! The interface of engines, the layout of cells, and planning the writes of a batch.
 
+mod batch_in_progress;
 mod cell_store;
 mod commit_basis;
-mod gate;
 mod layout;
 mod record;
 mod session;
@@ -10,10 +10,10 @@ mod session;
 mod simulated;
 mod write_plan;
 
+pub(crate) use batch_in_progress::{Gate, ID_BYTES};
 pub(crate) use cell_store::{
     Bounds, Cell, CellStore, Failure, Follow, Followed, Guard, Read, ReadResult, Write,
 };
-pub(crate) use gate::{Gate, ID_BYTES};
 pub(crate) use layout::{Layout, StoredValue};
 pub(crate) use record::{changes_of, encode_changes, encode_writes, writes_of};
 pub(crate) use session::{

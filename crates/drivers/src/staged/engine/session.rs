@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use rand::RngCore;
 
-use super::gate::ID_BYTES;
+use super::batch_in_progress::ID_BYTES;
 
 /// Maximum number of idle sessions that are kept.
 const IDLE_SESSIONS_MAX: usize = 32;

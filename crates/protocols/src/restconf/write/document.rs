@@ -6,7 +6,7 @@ use espalier_yang::data::{
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step, Value};
 use http::Method;
 
-use super::job::Job;
+use super::write_request::Job;
 use crate::restconf::codec;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::media::Format;

@@ -10,8 +10,8 @@ use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
 use http::{Method, StatusCode};
 
 use super::document::{KeyCollector, child_path};
-use super::guard::{PreconditionGuard, Presence};
-use super::job::{Job, WriteResult};
+use super::preconditions::{PreconditionGuard, Presence};
+use super::write_request::{Job, WriteResult};
 use crate::restconf::codec;
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;

@@ -8,8 +8,8 @@ use espalier_yang::data::{MetadataMode, Root};
 use http::StatusCode;
 
 use super::document::{child_path, instance_of};
-use super::guard::Presence;
-use super::job::{Job, WriteResult};
+use super::preconditions::Presence;
+use super::write_request::{Job, WriteResult};
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::media::Format;
 

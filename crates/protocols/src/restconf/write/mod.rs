@@ -4,13 +4,13 @@
 //! checked by the guard of the commit, on the state that the commit changes, so no other write can come
 //! between check and change.
 
+mod dispatch;
 mod document;
-mod guard;
-mod job;
 mod load;
 mod methods;
 mod placement;
-mod run;
+mod preconditions;
+mod write_request;
 
-pub(super) use job::Target;
-pub(super) use run::write;
+pub(super) use dispatch::write;
+pub(super) use write_request::Target;

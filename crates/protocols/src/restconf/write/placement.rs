@@ -7,7 +7,7 @@ use espalier_yang::{InstancePath, Keys, NodeKind, Schema};
 
 use http::Method;
 
-use super::job::Job;
+use super::write_request::Job;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::query::{Insert, Query};
 

@@ -16,10 +16,10 @@ mod fold;
 mod header;
 mod merge;
 mod read;
-mod recompute;
 mod rows;
+mod upgrade;
 
 pub use merge::{Conflict, ConflictContent, Resolution};
 
 pub(crate) use cache::CandidateCache;
-pub(in crate::tree) use recompute::CandidateState;
+pub(in crate::tree) use upgrade::CandidateState;

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Snapshot};
 
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::{AbsentRanges, Changes, Overlay};

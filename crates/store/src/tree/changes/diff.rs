@@ -7,7 +7,7 @@ use espalier_yang::{DataError, ErrorTag, InstancePath, Schema, Step};
 use super::deltas::Comparison;
 use super::node_change::{ChangeKind, Content, NodeChange, Point, matches_step};
 use super::walk::each_node_change;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 
 /// Maximum number of changes of a diff in memory; larger diffs are streamed.

@@ -8,7 +8,7 @@ use espalier_yang::{
 };
 
 use super::request::{Edit, Request};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::fragment::Fragment;
 use crate::keys::{TreeId, put_local_id};

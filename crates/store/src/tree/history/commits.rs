@@ -7,7 +7,7 @@ use espalier_yang::Schema;
 
 use super::read_log::{header, version_of};
 use crate::clock::Timestamp;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::{Changes, Overlay};

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::deferred::{DEFERRED_BYTES_MAX, DeferredEvent, DeferredEvents};
 use super::options::{LoadMode, LoadOptions};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::Packed;
 use crate::keys::LocalId;

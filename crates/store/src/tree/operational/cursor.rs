@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 
 use espalier_keyspace::{Cursor, Direction, KeyRange, Result as EngineResult};
 
-use super::boundary::{above_range, entry_at_start, has_order};
 use super::union::{SharedRoot, Union, engine};
+use super::union_range::{above_range, entry_at_start, has_order};
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;

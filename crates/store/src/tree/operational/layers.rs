@@ -11,7 +11,7 @@ use espalier_yang::data::Origin;
 use super::origins;
 use super::unapplied::without_unapplied;
 use super::union::{Layer, Union, shift_of};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;

@@ -22,19 +22,19 @@
 //! Contradictions between sources are not resolved: of two cases of one choice, one in running and one
 //! pushed, both are reported.
 
-mod boundary;
 mod check;
 mod cursor;
-mod data;
 mod layers;
 mod origins;
 mod provide;
 mod provider;
 mod provider_calls;
 mod push;
+mod read;
 mod registry;
 mod unapplied;
 mod union;
+mod union_range;
 mod workers;
 
 pub use provider::{
@@ -44,7 +44,6 @@ pub use provider::{
 pub use registry::Registration;
 pub use unapplied::UNAPPLIED_PATHS_MAX;
 
-pub(in crate::tree) use data::OperationalData;
 pub(in crate::tree) use layers::Operational;
 pub(crate) use origins::OriginRecord;
 pub(in crate::tree) use origins::move_origins;
@@ -52,6 +51,7 @@ pub(in crate::tree) use origins::{
     record as record_origins, record_of_all as record_origin_of_all,
 };
 pub(in crate::tree) use push::edits_from_root;
+pub(in crate::tree) use read::OperationalData;
 pub(crate) use registry::Providers;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, Writer};
 use espalier_yang::data::Origin;
 use espalier_yang::schema::Node;
 
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Reader, put_varint, take_varint};
 use crate::keys::{LocalId, TreeId};

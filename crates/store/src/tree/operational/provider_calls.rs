@@ -12,7 +12,7 @@ use super::layers::{EmptySnapshot, ProvidedSnapshot};
 use super::provider::{PROVIDERS_PER_READ_MAX, ProviderRequest, Warning, WarningReason};
 use super::registry::{CallResult, Providers, RegisteredProvider, common_path};
 use crate::clock::Timestamp;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;

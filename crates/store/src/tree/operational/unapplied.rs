@@ -14,7 +14,7 @@ use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot, tuple};
 use espalier_yang::data::Operation;
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
 use crate::overlay::Overlay;

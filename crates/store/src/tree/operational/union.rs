@@ -13,7 +13,7 @@ use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Schema};
 
 use super::cursor::{RenamedCursor, UnionCursor};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Reader, take_entry_value};
 use crate::keys::{TreeId, take_local_id};

@@ -11,7 +11,7 @@ use super::nodes::NodeMapping;
 use super::past_schemas::put_past_schema;
 use super::report::{DatastoreUpgrade, UnknownData, UpgradeOptions};
 use crate::catalog::{AnchorRow, Record};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::overlay::{Changes, Overlay};
 use crate::store::Store;

@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 
 use super::nodes::{NodeMapping, is_same_kind, kind_name};
 use super::report::{ChangedPlace, Places};
-use crate::compiled::Compiled;
-use crate::dictionary;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::{LocalId, take_local_id};
+use crate::node_dictionary;
 use crate::overlay::Changes;
 use crate::position::Position;
 use crate::subspace::Subspace;
@@ -570,7 +570,7 @@ impl Converter<'_> {
             None => String::new(),
         };
         let names = schema_names(&self.old, parent);
-        let name = dictionary::name_of(self.old.snapshot, &names, id)?;
+        let name = node_dictionary::name_of(self.old.snapshot, &names, id)?;
         Ok(match name {
             Some(name) => format!("{above}/{name}"),
             None => format!("{above}/(node {})", id.0),

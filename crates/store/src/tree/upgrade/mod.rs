@@ -12,7 +12,7 @@
 mod anchor_upgrade;
 mod candidate;
 mod convert;
-mod entry;
+mod convert_entry;
 mod load;
 mod nodes;
 mod past_schemas;

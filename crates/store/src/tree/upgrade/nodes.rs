@@ -3,8 +3,8 @@
 use espalier_yang::schema::{InstanceIdentifierTargets, Node, SchemaPair};
 use espalier_yang::{ModuleId, NodeId, NodeKind, Schema};
 
-use crate::compiled::Compiled;
-use crate::layout::is_data;
+use crate::compiled_schema_set::Compiled;
+use crate::node_numbers::is_data;
 
 /// The nodes of an old schema in a new one.
 #[derive(Debug)]

@@ -13,10 +13,10 @@ use super::convert::{Conversion, MismatchPolicy, convert};
 use super::nodes::NodeMapping;
 use super::report::{Places, UpgradeOptions};
 use crate::check::stale_order_rows;
-use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, take_entry_value};
 use crate::keys::take_local_id;
+use crate::node_dictionary;
 use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::subspace::Subspace;
@@ -358,7 +358,7 @@ fn readable_names(state: &TreeState<'_>, key: &[u8]) -> Result<String> {
     while at < key.len() {
         let mut rest = &key[at..];
         let id = take_local_id(&mut rest)?;
-        let name = dictionary::name_of(state.snapshot, &names, id)?;
+        let name = node_dictionary::name_of(state.snapshot, &names, id)?;
         names = format!(
             "{names}/{}",
             name.unwrap_or_else(|| format!("(node {})", id.0))
@@ -394,7 +394,7 @@ fn readable_values(
         if kept.get(id) == Some(&packed) {
             continue;
         }
-        let name = dictionary::name_of(state.snapshot, &names, id)?;
+        let name = node_dictionary::name_of(state.snapshot, &names, id)?;
         let name = name.unwrap_or_else(|| format!("(node {})", id.0));
         let text = match packed {
             Packed::Value(value) => value.to_string(),

@@ -11,7 +11,7 @@ use espalier_yang::{Errors, Instances};
 use super::index::are_indexes_current;
 use super::instances::{Indexes, StoreInstances};
 use super::rebuild::rebuild;
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::{Changes, ChangesWriter, Layered, Overlay};

@@ -13,7 +13,7 @@ use espalier_yang::{Instances, Keys};
 use super::changes::report_changes;
 use super::index::Updates;
 use super::instances::{Indexes, NodeRef, StoreInstances};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;

@@ -21,7 +21,7 @@ use espalier_yang::instances::Sum;
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind, Value};
 
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::fragment::{Fragment, Packed, put_varint, take_entry_value, take_varint};
 use crate::keys::{TreeId, put_key_value, put_local_id};

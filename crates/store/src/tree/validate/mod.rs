@@ -5,8 +5,8 @@ mod full;
 mod incremental;
 mod index;
 mod instances;
-mod operation;
 mod rebuild;
+mod rpc_or_notification;
 mod verify;
 
 pub(super) use full::validate_whole;

@@ -3,7 +3,7 @@
 use espalier_keyspace::{Direction, KeyRange, Writer};
 
 use super::index::{self, Updates};
-use crate::compiled::Compiled;
+use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::subspace::Subspace;

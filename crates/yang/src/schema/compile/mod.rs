@@ -12,14 +12,14 @@
 //! A libyang context lives as long as one compilation. Keeping it, and reading it through views, was rejected: it would
 //! tie every reader of the schema to C, its locks and its lifetimes.
 
-mod descents;
 mod error;
-mod existence;
+mod expand_descendants;
 mod failures;
 mod ffi;
 mod locate;
 mod modules;
 mod patterns;
+mod rewrite_conditions;
 mod run;
 mod size;
 mod texts;

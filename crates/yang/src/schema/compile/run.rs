@@ -8,7 +8,7 @@ use super::ffi::{Context, Message};
 use super::locate::{locate, locate_import};
 use super::size::reject_too_many_nodes;
 use super::texts::{SourceTexts, file_name, find};
-use super::{descents, modules, tree};
+use super::{expand_descendants, modules, tree};
 use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
 use crate::schema::{Features, Schema, SchemaSource};
 
@@ -35,7 +35,7 @@ impl Schema {
         let indexes = modules::copy(&context, &names, &mut schema)?;
         let mut schema = tree::copy(&context, texts.patterns(), indexes, schema)
             .map_err(|errors| SchemaErrors::new(located(errors.into_vec(), source)))?;
-        descents::expand(&mut schema);
+        expand_descendants::expand(&mut schema);
         Ok(schema)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Evaluator;
 use super::evaluator::{CONTINUE, Env, Extremes, STOP};
-use super::values::number_of_value;
+use super::string_values::number_of_value;
 use crate::instances::{Instances, Sum};
 use crate::schema::NodeId;
 use crate::validate::{ends_in_all_entries, is_in_list};

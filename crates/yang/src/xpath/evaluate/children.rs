@@ -1,7 +1,7 @@
 //! The `child` axis: the instances of schema nodes in a parent.
 
 use super::evaluator::{CONTINUE, STOP, Visitor};
-use super::values::has_text;
+use super::string_values::has_text;
 use super::{Evaluator, Item, Leaf, Scope};
 use crate::instances::{Instances, Visit};
 use crate::schema::{ModuleId, Node, NodeId, NodeKind};

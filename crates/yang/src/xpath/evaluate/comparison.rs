@@ -1,8 +1,8 @@
 //! Comparisons (XPath 1.0 §3.4).
 
 use super::evaluator::{CONTINUE, Env, STOP};
-use super::object::{boolean_to_number, string_to_number};
-use super::values::{is_always_canonical, resolved_type, with_text};
+use super::string_values::{is_always_canonical, resolved_type, with_text};
+use super::value_types::{boolean_to_number, string_to_number};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::{ModuleNames, TypeKind};

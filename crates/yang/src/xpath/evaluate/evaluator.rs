@@ -8,8 +8,8 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::limits::Budget;
-use super::memo::Memo;
 use super::schema_matches::{SchemaMatches, SchemaMatchesCache};
+use super::value_cache::Memo;
 use super::{Item, Limits, Object};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::{Instances, Visit};

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use smallvec::SmallVec;
 
 use super::evaluator::{CONTINUE, Env, STOP};
-use super::values::{preserves_text, resolved_type, with_text};
+use super::string_values::{preserves_text, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
 use crate::index_intersection::{Fetched, intersect};
 use crate::instances::{Indexed, Instances, Visit};

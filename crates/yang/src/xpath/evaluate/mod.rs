@@ -23,11 +23,12 @@
 //!   identityref: `module:name`.
 //! - An `input` or `output` node has the name of its operation (RFC 7950 §6.4.1).
 
-mod accessible;
+mod accessible_tree;
 mod aggregates;
 mod axes;
+mod cache_dependencies;
+mod cached_evaluation;
 mod cached_values;
-mod caching;
 mod children;
 mod comparison;
 mod deref;
@@ -36,23 +37,22 @@ mod evaluator;
 mod expressions;
 mod functions;
 mod index_lookup;
-mod inputs;
 mod item;
 mod limits;
-mod memo;
 mod node_sets;
-mod object;
 mod paths;
 mod predicates;
 mod schema_matches;
 mod siblings;
+mod string_values;
 mod strings;
+mod value_cache;
 mod value_index;
-mod values;
+mod value_types;
 mod yang_functions;
 
 pub use evaluator::{Evaluator, Scope};
 pub use item::{Item, Leaf};
 pub use limits::{DEPTH_MAX, Limits, STEPS_MAX};
-pub use object::{Object, number_to_string, string_to_number};
-pub(crate) use values::resolved_type;
+pub(crate) use string_values::resolved_type;
+pub use value_types::{Object, number_to_string, string_to_number};

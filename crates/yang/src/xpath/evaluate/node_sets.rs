@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::cached_values::{CachedKind, CachedValue, NodeSetSummary, TextGroup};
 use super::comparison::{Comparison, Text};
 use super::evaluator::{CONTINUE, Env};
-use super::values::{is_always_canonical, preserves_text, resolved_type};
+use super::string_values::{is_always_canonical, preserves_text, resolved_type};
 use super::{Evaluator, Item};
 use crate::instances::Instances;
 use crate::xpath::Expr;

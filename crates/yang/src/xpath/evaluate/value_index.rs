@@ -14,7 +14,7 @@ use super::cached_values::{CachedKind, CachedValue, Inputs, ValueGroup, ValueInd
 use super::comparison::Text;
 use super::evaluator::{CONTINUE, Env, STOP, Visitor};
 use super::index_lookup::is_free;
-use super::memo::path_address;
+use super::value_cache::path_address;
 use super::{Evaluator, Item, Object};
 use crate::instances::{Instances, Visit};
 use crate::schema::NodeId;

@@ -1,7 +1,7 @@
 //! The functions of YANG (RFC 7950 §10), except `current()` and `deref()`.
 
 use super::evaluator::{CONTINUE, Env, STOP};
-use super::values::resolved_type;
+use super::string_values::resolved_type;
 use super::{Evaluator, Leaf, Object};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::Instances;

@@ -5,7 +5,7 @@
 //! of a segment after a crash is distinguished from damage in the middle.
 
 use espalier_keyspace::ByteMap;
-use espalier_keyspace::packed::{put_bytes, take_bytes};
+use espalier_keyspace::compact_encoding::{put_bytes, take_bytes};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::rows;

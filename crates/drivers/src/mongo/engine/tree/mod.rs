@@ -8,8 +8,8 @@ mod editor;
 mod edits;
 mod overlay;
 mod page;
+mod read;
 mod root;
-mod walk;
 
 pub(in crate::mongo) use editor::PageSink;
 pub(in crate::mongo) use edits::Edits;

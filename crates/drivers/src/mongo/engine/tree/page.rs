@@ -2,7 +2,7 @@
 //! start and the name of each child page.
 
 use espalier_keyspace::Direction;
-use espalier_keyspace::packed::{put_bytes, put_number, take_bytes, take_number};
+use espalier_keyspace::compact_encoding::{put_bytes, put_number, take_bytes, take_number};
 
 use crate::page::Page;
 

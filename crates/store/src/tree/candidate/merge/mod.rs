@@ -38,7 +38,7 @@ mod saved_positions;
 mod stamps;
 mod to_named_keys;
 mod to_stored_keys;
-mod uncertain;
+mod unread_deletions;
 
 pub use conflict::{Conflict, ConflictContent, Resolution};
 

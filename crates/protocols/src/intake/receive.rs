@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::budget::{Budget, Reservation};
+use super::received_body::{Held, Staged, Storage};
 use super::spill::Spill;
-use super::staged::{Held, Staged, Storage};
 use super::{IntakeConfig, IntakeError};
 
 /// Size of the writes to a file.

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use super::evaluator::CONTINUE;
-use super::object::{boolean_to_number, boolean_to_string, number_to_string, string_to_number};
+use super::value_types::{
+    boolean_to_number, boolean_to_string, number_to_string, string_to_number,
+};
 use super::{Evaluator, Item, Object};
 use crate::instances::Instances;
 use crate::schema::{Canonical, Type, TypeKind};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::descent::Descent;
+use super::resolve_steps::Descent;
 use super::scan::{WrittenName, malformed};
 use super::{InstancePath, Keys, Step};
 use crate::error::DataError;

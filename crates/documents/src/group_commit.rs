@@ -12,11 +12,11 @@ use std::sync::Arc;
 use espalier_keyspace::{ErrorKind, Prefetch, Version};
 use parking_lot::{Condvar, Mutex};
 
-use crate::core::{Body, Core};
 use crate::engine_view::EngineView;
 use crate::limits::GROUP_ROWS_MAX;
 use crate::ram::RamSnapshot;
 use crate::rows::{Changes, CommitParts, Rows};
+use crate::shared_state::{Body, Core};
 use crate::transaction::{After, CacheUpdates, Committed, Transaction, TransactionOutput};
 use crate::{Error, Result};
 

@@ -10,7 +10,7 @@ use espalier_yang::{NodeId, Schema};
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::{LOCAL_IDS_MAX, LocalId};
-use crate::layout::{Layout, is_data};
+use crate::node_numbers::{Layout, is_data};
 use crate::subspace::Subspace;
 
 /// Numbers every data node of `schema`. Nodes without a number in the dictionary get a new one; the returned

@@ -4,15 +4,15 @@ use std::ops::ControlFlow;
 
 use espalier_keyspace::{Direction, KeyRange};
 
+use crate::bound_definition::BoundIndex;
 use crate::collection::{Opened, load};
 use crate::definition::{Definition, Info, StoredIndex};
 use crate::document::{Document, encode, row};
 use crate::error::UniqueConflict;
 use crate::layout::{State, number};
 use crate::limits::STEP_DOCUMENTS;
-use crate::reader::Reader;
 use crate::reconcile::MIGRATION;
-use crate::shape::BoundIndex;
+use crate::row_reader::Reader;
 use crate::transaction::Transaction;
 use crate::{Collection, Error, ErrorKind, Result};
 

@@ -6,7 +6,7 @@ use espalier_store::{Commit, CommitOptions, Edit, Error, View};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use http::StatusCode;
 
-use super::job::Job;
+use super::write_request::Job;
 use crate::restconf::conditions::Validators;
 use crate::restconf::error::{Failure, Result};
 

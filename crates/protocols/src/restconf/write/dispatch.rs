@@ -9,8 +9,8 @@ use http::request::Parts;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::job::{Job, Target, WriteResult};
 use super::placement::Placement;
+use super::write_request::{Job, Target, WriteResult};
 use crate::intake::Staged;
 use crate::restconf::conditions::Conditions;
 use crate::restconf::error::{Failure, Result};

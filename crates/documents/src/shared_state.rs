@@ -10,7 +10,7 @@ use espalier_keyspace::{
 };
 use parking_lot::{Mutex, ReentrantMutex, ReentrantMutexGuard};
 
-use crate::group::{Group, Outcome};
+use crate::group_commit::{Group, Outcome};
 use crate::layout::{Layout, Storage};
 use crate::ram::RamRows;
 use crate::rows::{Changes, CommitParts, Rows};

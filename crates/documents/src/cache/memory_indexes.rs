@@ -8,10 +8,10 @@ use parking_lot::RwLock;
 
 use super::document_state::DocumentState;
 use super::index::{Index, documents};
+use crate::bound_definition::Shape;
 use crate::document::Document;
 use crate::index_values::Values;
 use crate::set_operation::{SetOperation, combine};
-use crate::shape::Shape;
 use crate::value::Bytes;
 use crate::{Query, Result, Selection, Value};
 

@@ -218,7 +218,7 @@ fn select_children(
 mod tests {
     use super::*;
     use crate::restconf::media::Format;
-    use crate::restconf::system::document::PrintLevels;
+    use crate::restconf::server_description::document::PrintLevels;
 
     fn document() -> Element {
         let entry = |name: &str| vec![Element::leaf("name", name), Element::leaf("x", "1")];

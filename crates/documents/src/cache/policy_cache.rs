@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use espalier_keyspace::{Change, Snapshot, Version};
 
 use super::document_state::{DocumentState, Present};
+use super::memory_indexes::Resident;
 use super::recent::Recent;
-use super::resident::Resident;
+use crate::bound_definition::Shape;
 use crate::document::Document;
 use crate::layout::{Storage, counter};
 use crate::ram::RamRows;
-use crate::shape::Shape;
 use crate::{Policy, Result};
 
 /// The cache of a collection.

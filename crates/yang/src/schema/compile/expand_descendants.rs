@@ -4,7 +4,7 @@
 //! way. The schema has the positions of the nodes of that name, so `//name[p]/x` is expanded to `/a/b/name[p]/x`, or to
 //! a union of such paths. Positions are unchanged: both forms count from each parent.
 
-use super::existence;
+use super::rewrite_conditions;
 use crate::schema::{Constraint, Node, NodeId, NodeKind, Schema};
 use crate::xpath::{Axis, Expr, LocationPath, NodeTest, PathStep};
 
@@ -22,7 +22,7 @@ pub(super) fn expand(schema: &mut Schema) {
         let mut musts = std::mem::take(&mut node.musts);
         let mut whens = std::mem::take(&mut node.whens);
         for constraint in musts.iter_mut().chain(&mut whens) {
-            existence::rewrite(&mut constraint.expression.root);
+            rewrite_conditions::rewrite(&mut constraint.expression.root);
         }
         expand_constraints(schema, &mut musts);
         expand_constraints(schema, &mut whens);

@@ -3,7 +3,7 @@
 use super::Evaluator;
 use super::cached_values::{CachedKind, CachedValue, Inputs};
 use super::evaluator::Env;
-use super::memo::{CACHED_MAX, ExprAddress, Worth, address, path_address};
+use super::value_cache::{CACHED_MAX, ExprAddress, Worth, address, path_address};
 use crate::instances::Instances;
 use crate::xpath::{Expr, LocationPath};
 
@@ -162,7 +162,7 @@ impl<'a, T: Instances> Evaluator<'a, T> {
 
     /// The inputs of a subexpression; `None` if it depends on the context node itself.
     fn inputs_of(&self, part: &Expr, env: &Env<'_, T>) -> Result<Option<Inputs<T>>, T::Error> {
-        if !super::inputs::is_shared(part) {
+        if !super::cache_dependencies::is_shared(part) {
             self.memo
                 .change(address(part), |part| part.worth = Worth::NotShared);
             return Ok(None);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::keys;
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
-use crate::layout::Layout;
+use crate::node_numbers::Layout;
 use crate::stored_schema;
 
 /// What a schema set is called in errors.

@@ -10,9 +10,9 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Record, modules_precondition};
-use crate::dictionary;
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::node_dictionary;
+use crate::node_numbers::Layout;
 use crate::stored_schema::{self, Content, SubtreeFlags};
 
 /// Schemas with at least this many nodes are stored in compiled form; smaller ones compile in a few
@@ -212,7 +212,7 @@ fn compile(
     let schema = compiled.map_err(|error| {
         Error::corrupt(format!("the stored modules no longer compile: {error}"))
     })?;
-    let (layout, new_numbers) = dictionary::number(&schema, snapshot)?;
+    let (layout, new_numbers) = node_dictionary::number(&schema, snapshot)?;
     if !new_numbers.is_empty() {
         return Err(Error::corrupt(
             "the node dictionary lacks nodes of a stored schema set",
