@@ -12,7 +12,7 @@ impl InstancePath {
     /// Parses a path from a command line: each step as in an instance identifier (`interface[name='eth0']`, with or
     /// without quotes) or as in a URI (`interface=eth0`, percent-encoded). A name needs its module (by name or by
     /// prefix) only if the parent's module has no such node and several others have. The leading slash is optional;
-    /// `/` is the root; the last step may be a whole list or leaf-list.
+    /// `/` is the root; the last step may be a whole list or leaf-list. Operations and notifications have no data.
     pub fn parse_cli_path(schema: &Schema, text: &str) -> Result<Self, DataError> {
         let mut descent = Descent::new(schema);
         let mut scanner = Scanner::new(text);
@@ -25,6 +25,7 @@ impl InstancePath {
                 .name()
                 .map_err(|error| descent.explain_slash(error))?;
             let child = Dialect::CommandLine.child(&descent, name)?;
+            descent.require_data(child)?;
             descent.enter(child)?;
             if scanner.eat('=') {
                 set_encoded_keys(&mut descent, scanner.until(&['/']))?;

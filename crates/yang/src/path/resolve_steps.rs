@@ -79,10 +79,6 @@ impl<'s> Descent<'s> {
     }
 
     pub(super) fn unknown(&self, name: WrittenName<'_>) -> DataError {
-        if let Some(kind) = self.kind_without_data(name) {
-            let message = format!("'{name}' is {kind}, which has no data");
-            return self.error(ErrorTag::UnknownElement, message);
-        }
         let message = match self.node() {
             Some(parent) => {
                 let parent = self.schema.path(parent);
@@ -97,15 +93,17 @@ impl<'s> Descent<'s> {
         self.error(ErrorTag::UnknownElement, message)
     }
 
-    /// What a child of this name is, if it is a schema node without data.
-    fn kind_without_data(&self, name: WrittenName<'_>) -> Option<&'static str> {
-        let mut nodes = self.schema.named(self.node(), name.name);
-        nodes.find_map(|node| match self.schema.node(node).kind {
-            NodeKind::Rpc => Some("an operation"),
-            NodeKind::Action => Some("an action"),
-            NodeKind::Notification => Some("a notification"),
-            _ => None,
-        })
+    /// Requires that a child can have data.
+    pub(super) fn require_data(&self, child: NodeId) -> Result<(), DataError> {
+        let child = self.schema.node(child);
+        let kind = match child.kind {
+            NodeKind::Rpc => "an operation",
+            NodeKind::Action => "an action",
+            NodeKind::Notification => "a notification",
+            _ => return Ok(()),
+        };
+        let message = format!("'{}' is {kind}, which has no data", child.name);
+        Err(self.error(ErrorTag::UnknownElement, message))
     }
 
     /// The child of the current node whose name is most similar to an unknown one.
