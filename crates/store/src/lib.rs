@@ -10,6 +10,7 @@
 //! little cheaper and everything else three times larger; one key per document would make every
 //! write as expensive as the document.
 
+mod access;
 mod catalog;
 mod check;
 mod clock;
@@ -29,6 +30,10 @@ mod subspace;
 mod transfer;
 mod tree;
 
+pub use access::{
+    AccessDefaults, AccessOperation, AccessRules, AccessTable, DataRule, DenyMark, InstancePattern,
+    OperationSet, PatternStep, RuleEffect,
+};
 pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptime};
 pub use error::{Error, Result, anchor_list};

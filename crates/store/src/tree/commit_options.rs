@@ -3,6 +3,7 @@
 use espalier_yang::data::Origin;
 
 use super::view::View;
+use crate::access::AccessTable;
 use crate::clock::Timestamp;
 use crate::error::Result;
 
@@ -21,6 +22,9 @@ pub struct CommitOptions<'a> {
     /// Called with the state that the commit is based on, before the edits are applied; again on every
     /// retry after a conflict.
     pub guard: Option<Guard<'a>>,
+    /// The access rules of the author; `None` if everything is allowed. They must be compiled for the schema of the
+    /// tree.
+    pub access: Option<&'a AccessTable>,
     /// The origin of configuration pushed into the operational state datastore (RFC 8342 §5.3.4). A node
     /// that is pushed again with the same value keeps its origin.
     pub origin: Origin,

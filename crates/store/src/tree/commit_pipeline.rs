@@ -3,7 +3,7 @@
 //! The steps:
 //!
 //! 1. *propose*: the caller applies its edits to an overlay; subscribers may add edits;
-//! 2. *authorise*: the caller's guard is checked before the proposal, the locks after it;
+//! 2. *authorise*: the caller's guard is checked before the proposal, the locks and the access rules after it;
 //! 3. *validate* the constraints;
 //! 4. *log* the changes in the batch;
 //! 5. *announce* the commit to subscribers, which may refuse it;
@@ -131,9 +131,10 @@ impl Tree {
         options: CommitOptions<'_>,
         effect: ConfirmEffect<'_>,
     ) -> Result<(Batch, PreparedCommit)> {
-        // Authorise: the locks.
+        // Authorise: the locks, the access rules.
         let Proposal { overlay, extra, .. } = &mut proposal;
         let pinned = self.authorise(overlay, options.session, effect, extra)?;
+        self.authorise_changes(options.access, self.proposed_changes(&proposal.overlay))?;
         self.propose_subscriber_edits(&mut proposal.overlay, &mut proposal.touched)?;
         // Validate.
         if self.is_validated() {

@@ -4,6 +4,7 @@
 //! differences become one batch (fragments, order index, stamps, log), which is committed on condition that
 //! the datastore has not changed meanwhile. The steps are in `commit_pipeline.rs`.
 
+mod authorise;
 mod candidate;
 mod change;
 mod changes;

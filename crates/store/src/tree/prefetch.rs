@@ -79,7 +79,7 @@ impl Tree {
             let recording = RecordingSnapshot(Arc::clone(&reads));
             let state = TreeState::new(&recording, self.compiled(), self.id());
             // As above: a failure is ignored, the recorded reads are used.
-            let _ = read(state, None, path, selection, &mut TreeBuilder::new());
+            let _ = read(state, None, path, selection, None, &mut TreeBuilder::new());
             let _ = state.locate(path).map(|place| {
                 place.map(|place| stamp::find(&recording, &place.key, &place.boundaries))
             });

@@ -19,7 +19,7 @@ pub(crate) fn print_stored(state: TreeState<'_>, out: &mut dyn Write) -> Result<
     };
     let mut printer = json::Printer::new(state.schema(), out, options);
     let all = Selection::default();
-    let result = read(state, None, &InstancePath::root(), &all, &mut printer);
+    let result = read(state, None, &InstancePath::root(), &all, None, &mut printer);
     // The printer's error has the cause why printing ended early.
     printer.finish().map(drop).map_err(|error| match error {
         PrintError::Write(error) => Error::Write(error),

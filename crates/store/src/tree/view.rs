@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
-use espalier_yang::{InstancePath, Schema, Sink};
+use espalier_yang::data::Stop;
+use espalier_yang::{InstancePath, Mark, NodeId, Schema, Sink, Value};
 
 use super::datastore::Datastore;
 use super::locate::TreeState;
 use super::operational::{Operational, OperationalData, Warning};
-use super::read::{Sources, read};
+use super::read::{FirstEvent, Sources, read};
 use super::selection::Selection;
 use super::stamp::{self, Stamp};
+use crate::access::{AccessTable, Uniform};
 use crate::clock::Timestamp;
 use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
@@ -28,6 +30,8 @@ pub struct View {
     data: ViewData,
     compiled: Arc<Compiled>,
     tree: TreeId,
+    /// The access rules of the reader, if there are any.
+    access: Option<Arc<AccessTable>>,
 }
 
 /// The data of a view.
@@ -49,6 +53,7 @@ impl View {
             data,
             compiled,
             tree,
+            access: None,
         }
     }
 
@@ -64,7 +69,22 @@ impl View {
             data,
             compiled,
             tree,
+            access: None,
         })
+    }
+
+    /// The same view for a reader with access rules: what the rules deny is not there. They must be compiled for
+    /// [`Self::schema`].
+    #[must_use]
+    pub fn with_access(mut self, access: Option<Arc<AccessTable>>) -> Self {
+        self.access = access.filter(|access| !access.reads_all());
+        self
+    }
+
+    /// Whether the reader may see everything at a path and below.
+    pub fn shows_all(&self, path: &InstancePath) -> bool {
+        let access = self.access.as_deref();
+        access.is_none_or(|access| access.read_of(path).1 == Uniform::Allowed)
     }
 
     /// The same view with a read cache, for a commit that reads some keys repeatedly.
@@ -134,6 +154,9 @@ impl View {
     /// Whether a data node exists. A non-presence container exists if its parent does (RFC 7950 §7.5.1), a
     /// whole list if it has an entry.
     pub fn exists(&self, path: &InstancePath) -> Result<bool> {
+        if !self.shows_all(path) {
+            return self.shows_any(path);
+        }
         let at_least = Selection {
             depth: Some(1),
             ..Selection::default()
@@ -145,7 +168,17 @@ impl View {
     /// not be empty.
     pub fn has_content(&self, path: &InstancePath) -> Result<bool> {
         let all = Selection::default();
+        if !self.shows_all(path) {
+            return self.shows_any(path);
+        }
         self.with_state(path, &all, &mut |state, _| state.has_content(path))
+    }
+
+    /// Whether a reader with access rules sees anything at a path or below.
+    fn shows_any(&self, path: &InstancePath) -> Result<bool> {
+        let mut first = FirstEvent::default();
+        let is_found = self.read(path, &Selection::default(), &mut first)?;
+        Ok(is_found && (first.is_found || path.is_root()))
     }
 
     /// The last change of a resource or of its content. Stored for containers, list entries and the
@@ -189,7 +222,14 @@ impl View {
         sink: &mut dyn Sink,
     ) -> Result<bool> {
         self.with_state(path, selection, &mut |state, sources| {
-            read(state, sources, path, selection, sink)
+            read(
+                state,
+                sources,
+                path,
+                selection,
+                self.access.as_deref(),
+                sink,
+            )
         })
     }
 
@@ -199,6 +239,11 @@ impl View {
             depth: Some(1),
             ..Selection::default()
         };
+        if !self.shows_all(path) {
+            let mut entries = EntryCount { count: 0, depth: 0 };
+            self.read(path, &Selection::default(), &mut entries)?;
+            return Ok(entries.count);
+        }
         self.with_state(path, &entries, &mut |state, _| state.count(path))
     }
 
@@ -211,5 +256,33 @@ impl View {
             count += 1;
         }
         Ok(count)
+    }
+}
+
+/// Counts the top-level nodes of a read.
+struct EntryCount {
+    count: u64,
+    depth: usize,
+}
+
+impl Sink for EntryCount {
+    fn open(&mut self, _: NodeId, _: Mark) -> std::result::Result<(), Stop> {
+        self.count += u64::from(self.depth == 0);
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn leaf(&mut self, _: NodeId, _: Value, _: Mark) -> std::result::Result<(), Stop> {
+        self.count += u64::from(self.depth == 0);
+        Ok(())
+    }
+
+    fn any(&mut self, _: NodeId, _: &str, _: Mark) -> std::result::Result<(), Stop> {
+        Ok(())
+    }
+
+    fn close(&mut self, _: Mark) -> std::result::Result<(), Stop> {
+        self.depth -= 1;
+        Ok(())
     }
 }

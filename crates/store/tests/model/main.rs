@@ -3,6 +3,7 @@
 //! Every run is a function of its seed: `ESPALIER_SEED` repeats one, `ESPALIER_OPERATIONS` sets how
 //! many commits it has.
 
+mod access;
 mod canonical;
 mod edit;
 mod fixture;

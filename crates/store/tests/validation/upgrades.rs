@@ -20,7 +20,7 @@ use rand::rngs::StdRng;
 use crate::compare::{CommitMethod, Trial};
 use crate::documents::keys_of;
 use crate::edits::changes;
-use crate::fixture::{Fixture, Tries, commit, load, read_all, show, unvalidated};
+use crate::fixture::{Fixture, Tries, commit, load, open, read_all, show, unvalidated};
 
 /// The variable that sets the number of module changes.
 const UPGRADES_VARIABLE: &str = "ESPALIER_UPGRADES";
@@ -225,6 +225,17 @@ impl Upgrade<'_> {
         for state in &self.before {
             let again = in_other(state, &self.fixture.schema, &self.new.schema).ok()?;
             states.push(again);
+        }
+        // Data that need not be valid stays valid if it was.
+        for (datastore, (before, after)) in DATASTORES.iter().zip(self.before.iter().zip(&states)) {
+            let is_kept_valid = matches!(datastore, Datastore::Startup | Datastore::FactoryDefault);
+            let is_valid = |source, state| load(&open(source), state).is_ok();
+            if is_kept_valid
+                && is_valid(&self.fixture.source, before)
+                && !is_valid(&self.new.source, after)
+            {
+                return None;
+            }
         }
         let running = show(&self.new.schema, &states[0]);
         let verdict = self.new.judge.verdict("{}", &running);

@@ -9,10 +9,12 @@ use super::cache::StoredCandidate;
 use super::fold::Fold;
 use super::header::Header;
 use super::rows::Rows;
+use crate::access::AccessTable;
 use crate::error::{Error, Result};
-use crate::overlay::{Changes, ChangesWriter, Overlay};
+use crate::overlay::{Changes, ChangesWriter, Layered, Overlay};
 use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
+use crate::tree::changes::{Comparison, NewerState};
 use crate::tree::commit_pipeline::write_stamps;
 use crate::tree::copy::put_differences;
 use crate::tree::edit::{EditApplier, TouchExtent};
@@ -42,6 +44,23 @@ pub(super) struct Edited {
 }
 
 impl Edited {
+    /// Requires that access rules allow the edit, judged by the content of the candidate before it.
+    fn authorise(&self, tree: &Tree, access: Option<&AccessTable>) -> Result<()> {
+        let upper = Layered {
+            base: &self.candidate,
+            changes: &self.changes,
+        };
+        let comparison = Comparison {
+            compiled: tree.compiled(),
+            tree: tree.id(),
+            lower: &self.candidate,
+            changes: &self.changes,
+            upper: &upper,
+            newer_state: NewerState::Upper,
+        };
+        tree.authorise_changes(access, comparison)
+    }
+
     /// Adds stamps; those that the edit wrote win.
     pub fn add_stamps(&mut self, mut stamps: Changes) {
         if !stamps.is_empty() {
@@ -126,6 +145,7 @@ impl Tree {
             comment: options.comment,
             session: options.session,
             guard: options.guard,
+            access: options.access,
             origin: options.origin,
         };
         let (mut fragments, mut values) = (0, 0);
@@ -202,6 +222,7 @@ impl Tree {
         } = self.editing(snapshot, options.session)?;
         let mut edited = change(self, candidate, &next)?;
         self.require_no_partial_lock(&lock_record, &edited.changes, options.session)?;
+        edited.authorise(self, options.access)?;
         if !is_changed(&edited, self)? && !is_rebased {
             let unchanged = Folded {
                 commit: commit_of(&stored.header, false),

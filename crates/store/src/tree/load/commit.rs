@@ -63,7 +63,8 @@ impl Tree {
         self.check_not_in_subscriber_call()?;
         self.store().driver().catch_up()?;
         self.expire()?;
-        if self.has_subscribers() {
+        let is_restricted = options.access.is_some_and(|access| !access.writes_all());
+        if self.has_subscribers() || is_restricted {
             return self.load_as_commit(options, document);
         }
         let _one_at_a_time = self.store().lock(self.id());
@@ -131,6 +132,7 @@ impl Tree {
             author: options.author,
             comment: options.comment,
             session: options.session,
+            access: options.access,
             origin: options.origin,
             ..CommitOptions::default()
         };

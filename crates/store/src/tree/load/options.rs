@@ -2,6 +2,7 @@
 
 use espalier_yang::data::Origin;
 
+use crate::access::AccessTable;
 use crate::tree::{Commit, Guard};
 
 /// What happens to existing data.
@@ -29,6 +30,8 @@ pub struct LoadOptions<'a> {
     pub session: &'a str,
     /// Called once with the state that the load is based on, before the document is read.
     pub guard: Option<Guard<'a>>,
+    /// As [`crate::CommitOptions::access`]. The load of an author who may not write everything is held in memory.
+    pub access: Option<&'a AccessTable>,
     /// As [`crate::CommitOptions::origin`], for loads into the operational state datastore.
     pub origin: Origin,
     /// Called regularly with the number of fragments so far.

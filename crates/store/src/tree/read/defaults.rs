@@ -10,6 +10,7 @@ use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema, Val
 
 use super::super::selection::WithDefaults;
 use super::super::validate::{Indexes, NodeRef, StoreInstances, are_indexes_current};
+use super::access::NodeAccess;
 use super::frame::{ReadResult, ResourceReader, Stored};
 use crate::error::Result;
 
@@ -72,7 +73,10 @@ impl ResourceReader<'_> {
             return Ok(());
         };
         for default in &value.defaults {
-            self.send_default(id, default)?;
+            if self.shows_value(id, Some(default)) {
+                self.open_frames()?;
+                self.send_default(id, default)?;
+            }
         }
         Ok(())
     }
@@ -83,6 +87,7 @@ impl ResourceReader<'_> {
             self.sink.annotate(vec![Annotation::Default])?;
         }
         self.annotate_default_origin(id)?;
+        self.has_sent = true;
         Ok(self.sink.leaf(id, default.clone(), Mark::default())?)
     }
 
@@ -159,24 +164,28 @@ impl ResourceReader<'_> {
             NodeKind::Leaf(value) | NodeKind::LeafList(value)
                 if !value.defaults.is_empty() && self.selects_leaf(node.id) =>
             {
-                self.open_frames()?;
                 self.send_defaults(node.id)
             }
             NodeKind::Container { presence: false }
                 if self.may_have_defaults(node) && self.descends(node) =>
             {
-                self.push_absent(node.id)?;
-                self.pop()
+                match self.access_of_absent(node.id) {
+                    Some(access) => {
+                        self.push_absent(node.id, access)?;
+                        self.pop()
+                    }
+                    None => Ok(()),
+                }
             }
             _ => Ok(()),
         }
     }
 
     /// Pushes a container that is not stored: it is sent once something in it is in use.
-    fn push_absent(&mut self, container: NodeId) -> ReadResult<()> {
+    fn push_absent(&mut self, container: NodeId, access: NodeAccess) -> ReadResult<()> {
         let key = self.current_key().to_vec();
         let was_lazy = std::mem::replace(&mut self.is_lazy, true);
-        let pushed = self.push_frame(container, &key, key.len(), Stored::No);
+        let pushed = self.push_frame(container, &key, key.len(), Stored::No, access);
         self.is_lazy = was_lazy;
         pushed
     }

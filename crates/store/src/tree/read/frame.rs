@@ -5,6 +5,7 @@ use espalier_yang::{Mark, NodeId, Sink, Value};
 
 use super::super::locate::TreeState;
 use super::super::selection::{Content, Selection};
+use super::access::{NodeAccess, ReadAccess};
 use super::origin::{Source, Sources};
 use crate::error::Error;
 use crate::fragment::Packed;
@@ -49,6 +50,10 @@ pub(super) struct Frame {
     pub is_open: bool,
     /// Whether everything below is selected.
     pub is_fully_selected: bool,
+    /// What is shown of it.
+    pub access: NodeAccess,
+    /// Whether it or an enclosing frame is denied, and was not sent when this frame was entered.
+    is_below_denied: bool,
     /// Its key leaves, until it is sent.
     keys: Vec<(NodeId, Value)>,
     /// Its origin, if it must be sent.
@@ -57,6 +62,13 @@ pub(super) struct Frame {
     pub origin: Option<Origin>,
     /// Its children found so far, if defaults are reported.
     pub children_found: Vec<NodeId>,
+}
+
+impl Frame {
+    /// Whether it is not sent because it is denied, or below a denied node.
+    fn is_hidden(&self) -> bool {
+        self.is_below_denied && !self.is_open
+    }
 }
 
 /// Whether a container or list entry is stored, or exists only for defaults in use.
@@ -90,12 +102,22 @@ pub(super) struct ResourceReader<'a> {
     pub sources: Option<&'a dyn Sources>,
     /// The data of each source at the current key, if origins are reported.
     pub sources_at_key: Vec<Source>,
+    /// The access rules, if there are any.
+    pub access: Option<ReadAccess<'a>>,
+    /// Whether anything was sent.
+    pub has_sent: bool,
 }
 
 impl ResourceReader<'_> {
     /// Enters a container or list entry; its key is the first `length` bytes of `key`.
-    pub fn push(&mut self, node: NodeId, key: &[u8], length: usize) -> ReadResult<()> {
-        self.push_frame(node, key, length, Stored::Yes)
+    pub fn push(
+        &mut self,
+        node: NodeId,
+        key: &[u8],
+        length: usize,
+        access: NodeAccess,
+    ) -> ReadResult<()> {
+        self.push_frame(node, key, length, Stored::Yes, access)
     }
 
     /// As [`Self::push`], for a container that may not be stored.
@@ -105,22 +127,37 @@ impl ResourceReader<'_> {
         key: &[u8],
         length: usize,
         stored: Stored,
+        access: NodeAccess,
     ) -> ReadResult<()> {
         let depth = self.depth_below();
         let is_fully_selected = self.is_fully_selected(node);
-        let shows_itself = is_fully_selected && self.is_shown_empty(node, stored);
+        let is_np_container = self.state.schema().node(node).is_np_container();
+        let is_hidden_above = match self.frames.last() {
+            Some(frame) => frame.is_hidden(),
+            // An empty container exists if its parent does, which may be hidden.
+            None => is_np_container && self.is_outer_denied(),
+        };
+        let shows_itself = is_fully_selected
+            && access != NodeAccess::Denied
+            && match is_hidden_above {
+                true => !is_np_container,
+                false => self.is_shown_empty(node, stored),
+            };
         let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
         self.record_child(node);
         self.key.clear();
         self.key.extend_from_slice(&key[..length]);
         let is_target = self.outer_depth == 0 && self.frames.is_empty();
-        let is_open = !self.is_lazy || is_target;
+        let is_open =
+            (!self.is_lazy || is_target) && access != NodeAccess::Denied && !is_hidden_above;
         self.frames.push(Frame {
             node,
             length,
             depth,
             is_open,
             is_fully_selected,
+            access,
+            is_below_denied: access == NodeAccess::Denied || is_hidden_above,
             keys: Vec::new(),
             sent_origin,
             origin,
@@ -129,6 +166,7 @@ impl ResourceReader<'_> {
         match (is_open, shows_itself) {
             (true, _) => {
                 self.annotate_origin(sent_origin)?;
+                self.has_sent = true;
                 Ok(self.sink.open(node, Mark::default())?)
             }
             (false, true) => self.open_frames(),
@@ -198,6 +236,7 @@ impl ResourceReader<'_> {
         if self.frames.last().is_none_or(|frame| frame.is_open) {
             return Ok(());
         }
+        self.has_sent = true;
         for frame in self.frames.iter_mut().filter(|frame| !frame.is_open) {
             frame.is_open = true;
             if let Some(origin) = frame.sent_origin {
@@ -216,7 +255,14 @@ impl ResourceReader<'_> {
         self.record_child(node);
         let is_state = self.selection.content == Content::NonConfig;
         if is_state && self.is_within_depth() && self.is_config_key(node) {
-            return self.config_key(node, packed);
+            return self.entry_key(node, packed);
+        }
+        if !self.shows_leaf(node, &packed) {
+            // The keys of an entry of which anything is shown are part of it.
+            return match self.is_key(node) && self.selects_leaf(node) {
+                true => self.entry_key(node, packed),
+                false => Ok(()),
+            };
         }
         if !self.selects_leaf(node) || self.is_trimmed(node, &packed) {
             return Ok(());
@@ -228,6 +274,7 @@ impl ResourceReader<'_> {
 
     /// Sends a leaf unconditionally.
     pub fn send(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
+        self.has_sent = true;
         match packed {
             Packed::Value(value) => self.sink.leaf(node, value, Mark::default())?,
             Packed::Any(json) => self.sink.any(node, &json, Mark::default())?,
@@ -240,8 +287,13 @@ impl ResourceReader<'_> {
         node.is_config && node.as_value().is_some_and(|value| value.is_key)
     }
 
-    /// Visits a key of an entry that may contain state: sent once state of the entry is.
-    fn config_key(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
+    pub fn is_key(&self, node: NodeId) -> bool {
+        let value = self.state.schema().node(node).as_value();
+        value.is_some_and(|value| value.is_key)
+    }
+
+    /// Visits a key of an entry that may contain what is selected: sent once content of the entry is.
+    fn entry_key(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(());
         };

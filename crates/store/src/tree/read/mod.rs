@@ -3,7 +3,9 @@
 //! Keys are in tree order, so the open nodes are those whose keys are prefixes of the current key.
 //! Unselected data is skipped by a seek.
 
+mod access;
 mod defaults;
+mod first_event;
 mod frame;
 mod origin;
 mod page;
@@ -11,6 +13,7 @@ mod resource;
 mod scan;
 mod select;
 
+pub(super) use first_event::FirstEvent;
 pub(super) use origin::{Source, Sources};
 pub(super) use resource::read;
 pub(crate) use scan::skip_entry;

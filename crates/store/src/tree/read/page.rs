@@ -31,16 +31,22 @@ pub(super) struct Paging {
 }
 
 impl Paging {
-    /// The action for a key of the list.
-    pub fn action(&mut self, key: &[u8], state: &TreeState<'_>) -> Result<PageAction> {
+    /// The length of the key of the entry that a key begins, if it is not in the current entry.
+    pub fn begins_entry(&self, key: &[u8], state: &TreeState<'_>) -> Result<Option<usize>> {
         if !self.end.is_empty() && key < self.end.as_slice() {
-            return Ok(PageAction::Read);
+            return Ok(None);
         }
         let mut rest = &key[self.list.len()..];
         skip_entry(state.schema().node(self.node), &mut rest)?;
-        let end = KeyRange::prefix(&key[..key.len() - rest.len()])
-            .end
-            .unwrap_or_default();
+        Ok(Some(key.len() - rest.len()))
+    }
+
+    /// The action for a key of the list.
+    pub fn action(&mut self, key: &[u8], state: &TreeState<'_>) -> Result<PageAction> {
+        let Some(entry) = self.begins_entry(key, state)? else {
+            return Ok(PageAction::Read);
+        };
+        let end = KeyRange::prefix(&key[..entry]).end.unwrap_or_default();
         if self.skip > 0 {
             self.skip -= 1;
             return Ok(PageAction::Skip(end));

@@ -1,16 +1,34 @@
 //! The target of a read, by its kind.
 
 use espalier_keyspace::KeyRange;
-use espalier_yang::{InstancePath, Keys, NodeId, Sink};
+use espalier_yang::{InstancePath, Keys, Mark, NodeId, Sink};
 
 use super::super::locate::{Location, LocationKind, TreeState};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
+use super::access::ReadAccess;
+use super::first_event::FirstEvent;
 use super::frame::{Halt, ReadResult, ResourceReader};
 use super::origin::Sources;
 use super::page::Paging;
+use crate::access::{AccessOperation, AccessTable};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
-use crate::keys::put_key_value;
+use crate::keys::{put_key_value, take_local_id};
+
+/// The length of the key of a container, or of the whole list of an entry.
+fn list_length(place: &Location) -> Result<usize> {
+    let parent = place.boundaries.iter().rev().nth(1);
+    let mut rest = &place.key[parent.copied().unwrap_or_default()..];
+    take_local_id(&mut rest)?;
+    Ok(place.key.len() - rest.len())
+}
+
+/// The rules for a read of the target at a path.
+fn access_to_target<'t>(table: &'t AccessTable, path: &InstancePath) -> ReadAccess<'t> {
+    let parent = path.parent().unwrap_or_default();
+    let decision = table.decide(AccessOperation::Read, &parent);
+    ReadAccess::new(table, decision, parent.steps.len())
+}
 
 /// Sends the resource at a path as events; false if it does not exist.
 pub(in crate::tree) fn read(
@@ -18,38 +36,115 @@ pub(in crate::tree) fn read(
     sources: Option<&dyn Sources>,
     path: &InstancePath,
     selection: &Selection,
+    access: Option<&AccessTable>,
     sink: &mut dyn Sink,
 ) -> Result<bool> {
     let Some(place) = state.locate(path)? else {
         return Ok(false);
     };
-    let outer_length = place.boundaries.last().copied().unwrap_or_default();
-    let mut reader = ResourceReader {
+    let target = Target {
         state,
-        selection,
-        sink,
-        frames: Vec::new(),
-        key: place.key[..outer_length.min(place.key.len())].to_vec(),
-        outer: path.parent().and_then(|parent| parent.target()),
-        outer_length,
-        outer_depth: 0,
-        is_lazy: selection.content == Content::NonConfig || selection.fields.is_some(),
-        reports_defaults: matches!(
-            selection.with_defaults,
-            WithDefaults::ReportAll | WithDefaults::ReportAllTagged
-        ),
-        outer_children: Vec::new(),
         sources,
-        sources_at_key: Vec::new(),
+        path,
+        place: &place,
+        access,
     };
-    match reader.target(&place, path) {
-        Ok(found) => Ok(found),
-        Err(Halt::Stop) => Ok(true),
-        Err(Halt::Error(error)) => Err(error),
+    let mut reader = target.reader(selection, sink);
+    let found = reader.target(&place, path);
+    let is_unseen = access.is_some() && !path.is_root() && !reader.has_sent;
+    match found {
+        Ok(true) if is_unseen => {}
+        Ok(found) => return Ok(found),
+        Err(Halt::Stop) => return Ok(true),
+        Err(Halt::Error(error)) => return Err(error),
+    }
+    // For a restricted reader, the target exists if something of it can be seen, even if that is not selected.
+    let (all, mut first) = (Selection::default(), FirstEvent::default());
+    let mut other = target.reader(&all, &mut first);
+    if let Err(Halt::Error(error)) = other.target(&place, path) {
+        return Err(error);
+    }
+    match (first.is_found, place.kind, place.node) {
+        (true, LocationKind::Inner, Some(node)) => {
+            match reader.send_without_content(&place, node) {
+                Err(Halt::Error(error)) => Err(error),
+                _ => Ok(true),
+            }
+        }
+        (is_found, ..) => Ok(is_found),
+    }
+}
+
+/// The target of a read, and who reads it.
+struct Target<'a> {
+    state: TreeState<'a>,
+    sources: Option<&'a dyn Sources>,
+    path: &'a InstancePath,
+    place: &'a Location,
+    access: Option<&'a AccessTable>,
+}
+
+impl<'a> Target<'a> {
+    fn reader(&self, selection: &'a Selection, sink: &'a mut dyn Sink) -> ResourceReader<'a> {
+        let Self {
+            state,
+            sources,
+            path,
+            place,
+            access,
+        } = *self;
+        let outer_length = place.boundaries.last().copied().unwrap_or_default();
+        ResourceReader {
+            state,
+            selection,
+            sink,
+            frames: Vec::new(),
+            key: place.key[..outer_length.min(place.key.len())].to_vec(),
+            outer: path.parent().and_then(|parent| parent.target()),
+            outer_length,
+            outer_depth: 0,
+            is_lazy: selection.content == Content::NonConfig || selection.fields.is_some(),
+            reports_defaults: matches!(
+                selection.with_defaults,
+                WithDefaults::ReportAll | WithDefaults::ReportAllTagged
+            ),
+            outer_children: Vec::new(),
+            sources,
+            sources_at_key: Vec::new(),
+            access: access.map(|table| access_to_target(table, path)),
+            has_sent: false,
+        }
     }
 }
 
 impl ResourceReader<'_> {
+    /// Whether a leaf is a key of an entry of which the reader sees something: it is then part of that.
+    fn is_key_of_shown(&self, leaf: NodeId, path: &InstancePath) -> ReadResult<bool> {
+        let parent = path.parent().filter(|_| self.is_key(leaf));
+        let Some(parent) = parent else {
+            return Ok(false);
+        };
+        let (all, mut first) = (Selection::default(), FirstEvent::default());
+        let table = self.access.as_ref().map(ReadAccess::table);
+        read(self.state, self.sources, &parent, &all, table, &mut first)?;
+        Ok(first.is_found)
+    }
+
+    /// Sends a container, or an entry with its keys.
+    fn send_without_content(&mut self, place: &Location, node: NodeId) -> ReadResult<()> {
+        self.sink.open(node, Mark::default())?;
+        let keys = self.state.schema().node(node).keys();
+        let selects_keys = self.selection.depth.is_none_or(|depth| depth > 1);
+        if !keys.is_empty() && selects_keys && self.selection.fields.is_none() {
+            let row = self.state.snapshot.get(&place.key)?.unwrap_or_default();
+            for (&key, leaf) in keys.iter().zip(Reader::new(&row)) {
+                let (_, packed) = leaf?;
+                self.send(key, packed)?;
+            }
+        }
+        Ok(self.sink.close(Mark::default())?)
+    }
+
     fn target(&mut self, place: &Location, path: &InstancePath) -> ReadResult<bool> {
         match (place.kind, place.node) {
             (LocationKind::Leaf, Some(node)) => self.leaf_target(place, node, path),
@@ -79,7 +174,14 @@ impl ResourceReader<'_> {
         if !self.state.any(&range)? && !self.is_implied_target(node, path)? {
             return Ok(false);
         }
-        self.push(node, &place.key, place.key.len())?;
+        let schema_node = self.state.schema().node(node);
+        let length = place.key.len();
+        // For an entry, all before its keys belongs to the list.
+        let list = list_length(place)?;
+        let Some(access) = self.access_of(schema_node, &place.key, list)? else {
+            return Ok(false);
+        };
+        self.push(node, &place.key, length, access)?;
         self.scan(&range, None)?;
         Ok(true)
     }
@@ -129,6 +231,9 @@ impl ResourceReader<'_> {
             for leaf in Reader::new(&value) {
                 let (other, packed) = leaf?;
                 if other == id {
+                    if !self.shows_leaf(node, &packed) && !self.is_key_of_shown(node, path)? {
+                        return Ok(false);
+                    }
                     self.load_sources(&place.key)?;
                     self.annotate_leaf_origin(node, &packed)?;
                     self.send(node, packed)?;
@@ -159,7 +264,9 @@ impl ResourceReader<'_> {
             limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
         }
         for default in defaults.iter().take(limit) {
-            self.send_default(node, default)?;
+            if self.shows_value(node, Some(default)) {
+                self.send_default(node, default)?;
+            }
         }
         Ok(true)
     }
@@ -185,6 +292,9 @@ impl ResourceReader<'_> {
             return self.default_entry_target(node, path);
         };
         let packed = Packed::Value(take_entry_value(&value)?);
+        if !self.shows_leaf(node, &packed) {
+            return Ok(false);
+        }
         self.load_sources(&place.key)?;
         self.annotate_leaf_origin(node, &packed)?;
         self.send(node, packed)?;
@@ -219,8 +329,10 @@ impl ResourceReader<'_> {
             defaults.find(|default| values.first() == Some(default))
         });
         match default {
-            Some(default) => self.send_default(node, default).map(|()| true),
-            None => Ok(false),
+            Some(default) if self.shows_value(node, Some(default)) => {
+                self.send_default(node, default).map(|()| true)
+            }
+            _ => Ok(false),
         }
     }
 

@@ -19,6 +19,15 @@ impl ResourceReader<'_> {
         let mut skipped = Vec::new();
         while let Some((key, value)) = cursor.next()? {
             if let Some(paging) = &mut paging {
+                if let Some(entry) = paging.begins_entry(key, &state)?
+                    && !self.shows_entry(paging, &key[..entry], value)?
+                {
+                    match KeyRange::prefix(&key[..entry]).end {
+                        Some(end) => cursor.seek(&end)?,
+                        None => break,
+                    }
+                    continue;
+                }
                 match paging.action(key, &state)? {
                     PageAction::Read => {}
                     PageAction::End => break,
@@ -60,7 +69,7 @@ impl ResourceReader<'_> {
                 return Ok(Some(after_id));
             };
             let node = self.state.schema().node(child);
-            if !self.descends(node) {
+            if !self.descends(node) || self.is_child_denied(child) {
                 self.record_child(child);
                 return Ok(Some(after_id));
             }
@@ -70,7 +79,11 @@ impl ResourceReader<'_> {
                 self.leaf(child, Packed::Value(take_entry_value(value)?))?;
                 return Ok(None);
             }
-            self.push(child, key, at)?;
+            let Some(access) = self.access_of(node, &key[..at], after_id)? else {
+                self.record_child(child);
+                return Ok(Some(at));
+            };
+            self.push(child, key, at, access)?;
             parent = Some(child);
         }
         self.fragment(parent, value)?;

@@ -28,7 +28,7 @@ impl Tree {
     }
 
     /// The differences of a proposed state from its base.
-    pub(super) fn proposed_changes<'a>(&'a self, overlay: &'a Overlay) -> Comparison<'a> {
+    pub(in crate::tree) fn proposed_changes<'a>(&'a self, overlay: &'a Overlay) -> Comparison<'a> {
         Comparison::new(self.compiled(), self.id(), overlay, NewerState::Upper)
     }
 

@@ -79,6 +79,7 @@ fn commit_options<'a>(options: &LoadOptions<'a>) -> CommitOptions<'a> {
         comment: options.comment,
         session: options.session,
         guard: options.guard,
+        access: options.access,
         origin: options.origin,
     }
 }

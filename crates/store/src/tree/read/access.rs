@@ -1,0 +1,222 @@
+//! What the access rules of a reader show.
+//!
+//! A denied node is sent, with the keys of its entry, only if a rule permits something below it. See
+//! [`crate::access`].
+
+use espalier_yang::schema::Node;
+use espalier_yang::{NodeId, Value};
+
+use super::super::selection::Selection;
+use super::first_event::FirstEvent;
+use super::frame::{ReadResult, ResourceReader};
+use super::page::Paging;
+use super::resource::read;
+use crate::access::{AccessOperation, AccessTable, ActiveConditions, Decision, EntryKeys, Uniform};
+use crate::fragment::{Fragment, Packed, take_entry_value};
+
+/// What is shown of a node and its descendants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeAccess {
+    /// Everything.
+    All,
+    /// The node. Each descendant is decided on.
+    Allowed,
+    /// Not the node itself, but perhaps descendants.
+    Denied,
+}
+
+/// The access rules of a read.
+pub(super) struct ReadAccess<'a> {
+    table: &'a AccessTable,
+    /// The conditions that hold for the innermost frame.
+    active: ActiveConditions,
+    /// The number of nodes that enclose the target.
+    outer_depth: usize,
+    /// What is shown of the parent of the target.
+    outer: NodeAccess,
+}
+
+impl<'a> ReadAccess<'a> {
+    /// The rules for a read of a target, given the decision on its parent, `outer_depth` levels below the datastore.
+    pub fn new(table: &'a AccessTable, parent: Decision, outer_depth: usize) -> Self {
+        let outer = match parent.is_allowed {
+            true => NodeAccess::Allowed,
+            false => NodeAccess::Denied,
+        };
+        Self {
+            table,
+            active: parent.active,
+            outer_depth,
+            outer,
+        }
+    }
+
+    pub fn table(&self) -> &'a AccessTable {
+        self.table
+    }
+}
+
+impl ResourceReader<'_> {
+    /// What is shown of the innermost frame.
+    fn parent_access(&self) -> NodeAccess {
+        match (self.frames.last(), &self.access) {
+            (Some(frame), _) => frame.access,
+            (None, Some(access)) => access.outer,
+            (None, None) => NodeAccess::All,
+        }
+    }
+
+    /// Whether the parent of the target is denied.
+    pub fn is_outer_denied(&self) -> bool {
+        let outer = self.access.as_ref().map(|access| access.outer);
+        outer == Some(NodeAccess::Denied)
+    }
+
+    /// Whether nothing is shown of any instance of a child of the innermost frame.
+    pub fn is_child_denied(&self, child: NodeId) -> bool {
+        let parent = self.parent_access();
+        match &self.access {
+            Some(access) if parent != NodeAccess::All => {
+                let is_parent_allowed = parent == NodeAccess::Allowed;
+                access.table.read_below(child, is_parent_allowed) == Uniform::Denied
+            }
+            _ => false,
+        }
+    }
+
+    /// What is shown of a container or list entry below the innermost frame; `None` if nothing is. `key` is that of
+    /// the node, and `list` the length of the key of its whole list.
+    pub fn access_of(
+        &mut self,
+        node: &Node,
+        key: &[u8],
+        list: usize,
+    ) -> ReadResult<Option<NodeAccess>> {
+        let parent = self.parent_access();
+        let depth = self.frames.len();
+        let state = self.state;
+        let Some(access) = &mut self.access else {
+            return Ok(Some(NodeAccess::All));
+        };
+        if parent == NodeAccess::All {
+            return Ok(Some(NodeAccess::All));
+        }
+        let depth = access.outer_depth + depth;
+        if access.table.has_conditions_at(node.id) && node.is_positional() {
+            let row = state.snapshot.get(key)?.unwrap_or_default();
+            let keys = entry_values(&row, node)?;
+            let keys = EntryKeys::Values(&keys);
+            access
+                .table
+                .enter(&mut access.active, depth, node.id, &keys);
+        } else {
+            let keys = EntryKeys::Encoded(&key[list..]);
+            access
+                .table
+                .enter(&mut access.active, depth, node.id, &keys);
+        }
+        Ok(access.of_instance(node.id, parent))
+    }
+
+    /// Whether anything is shown of an entry of the target list or leaf-list, whose first row is `row`. Pages count only
+    /// such entries.
+    pub fn shows_entry(&mut self, paging: &Paging, entry: &[u8], row: &[u8]) -> ReadResult<bool> {
+        let state = self.state;
+        if self.access.is_none() {
+            return Ok(true);
+        }
+        self.leave_frames(entry)?;
+        let node = state.schema().node(paging.node);
+        if node.is_leaf_list() {
+            return Ok(self.shows_value(node.id, Some(&take_entry_value(row)?)));
+        }
+        match self.access_of(node, entry, paging.list.len())? {
+            None => Ok(false),
+            Some(NodeAccess::All | NodeAccess::Allowed) => Ok(true),
+            Some(NodeAccess::Denied) => {
+                let trail = state.trail(entry)?.unwrap_or_default();
+                let path = state.path_of(entry, &trail)?;
+                let (all, mut first) = (Selection::default(), FirstEvent::default());
+                let table = self.access.as_ref().map(ReadAccess::table);
+                read(state, self.sources, &path, &all, table, &mut first)?;
+                Ok(first.is_found)
+            }
+        }
+    }
+
+    /// What is shown of a container that is not stored; `None` if nothing is.
+    pub fn access_of_absent(&mut self, container: NodeId) -> Option<NodeAccess> {
+        let parent = self.parent_access();
+        let depth = self.frames.len();
+        match &mut self.access {
+            Some(access) if parent != NodeAccess::All => {
+                access.active.leave(access.outer_depth + depth);
+                access.of_instance(container, parent)
+            }
+            _ => Some(NodeAccess::All),
+        }
+    }
+
+    /// Whether a leaf, or an entry of a leaf-list, of the innermost frame is shown.
+    pub fn shows_leaf(&mut self, node: NodeId, packed: &Packed) -> bool {
+        let value = match packed {
+            Packed::Value(value) => Some(value),
+            Packed::Any(_) => None,
+        };
+        self.shows_value(node, value)
+    }
+
+    /// As [`Self::shows_leaf`], for a value.
+    pub fn shows_value(&mut self, node: NodeId, value: Option<&Value>) -> bool {
+        let parent = self.parent_access();
+        let depth = self.frames.len();
+        let Some(access) = self.access.as_mut().filter(|_| parent != NodeAccess::All) else {
+            return true;
+        };
+        let ReadAccess {
+            table,
+            active,
+            outer_depth,
+            ..
+        } = access;
+        let depth = *outer_depth + depth;
+        let value = value.filter(|_| table.has_conditions_at(node));
+        let values = value.map_or(&[][..], std::slice::from_ref);
+        table.enter(active, depth, node, &EntryKeys::Values(values));
+        let is_parent_allowed = parent == NodeAccess::Allowed;
+        table.allows_node(AccessOperation::Read, node, active, is_parent_allowed)
+    }
+}
+
+impl ReadAccess<'_> {
+    /// What is shown of the instance for which the active conditions hold.
+    fn of_instance(&self, node: NodeId, parent: NodeAccess) -> Option<NodeAccess> {
+        let is_parent_allowed = parent == NodeAccess::Allowed;
+        let (table, active) = (self.table, &self.active);
+        match table.below_instance(node, active, is_parent_allowed) {
+            Uniform::Allowed => return Some(NodeAccess::All),
+            Uniform::Denied => return None,
+            Uniform::Mixed => {}
+        }
+        match table.allows_node(AccessOperation::Read, node, active, is_parent_allowed) {
+            true => Some(NodeAccess::Allowed),
+            false => Some(NodeAccess::Denied),
+        }
+    }
+}
+
+/// The key values of an entry, from its row.
+fn entry_values(row: &[u8], node: &Node) -> crate::error::Result<Vec<Value>> {
+    if node.is_leaf_list() {
+        return Ok(vec![take_entry_value(row)?]);
+    }
+    let count = node.keys().len();
+    let fragment = Fragment::decode(row, count)?;
+    let keys = fragment.leaves.into_iter().take(count);
+    Ok(keys
+        .filter_map(|(_, packed)| match packed {
+            Packed::Value(value) => Some(value),
+            Packed::Any(_) => None,
+        })
+        .collect())
+}
