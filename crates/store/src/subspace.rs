@@ -19,6 +19,7 @@
 //! | `1b` | [`Subspace::Models`]: the modules of older versions | 1 |
 //! | `20` | [`Subspace::Statistics`]: the keys of the crate `espalier-stats` | 1 |
 //! | `30` | [`Subspace::Documents`]: the keys of the crate `espalier-documents` | 1 |
+//! | `40` | [`Subspace::Service`]: the keys of the crate `espalier-service` | 1 |
 
 use espalier_keyspace::KeyRange;
 
@@ -63,11 +64,13 @@ pub enum Subspace {
     Statistics = 0x20,
     /// Documents: the layout is defined by the crate `espalier-documents`, independently of the others.
     Documents = 0x30,
+    /// Tokens and the audit log: the layout is defined by the crate `espalier-service`.
+    Service = 0x40,
 }
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -85,6 +88,7 @@ impl Subspace {
         Self::Models,
         Self::Statistics,
         Self::Documents,
+        Self::Service,
     ];
 
     /// The ranges whose keys begin with an anchor.
@@ -132,6 +136,7 @@ impl Subspace {
             Self::Models => "models",
             Self::Statistics => "statistics",
             Self::Documents => "documents",
+            Self::Service => "service",
         }
     }
 }

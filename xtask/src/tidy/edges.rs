@@ -46,6 +46,11 @@ const ALLOWED: &[Edges] = &[
         dev: &["espalier-drivers", "espalier-testkit"],
     },
     Edges {
+        krate: "espalier-service",
+        normal: &["espalier-keyspace", "espalier-store", "espalier-yang"],
+        dev: &["espalier-drivers", "espalier-testkit"],
+    },
+    Edges {
         krate: "espalier-protocols",
         normal: &[
             "espalier-documents",
