@@ -3,5 +3,14 @@
 //! | module | content |
 //! |---|---|
 //! | [`access`] | access control: the rules of `ietf-netconf-acm` (RFC 8341) |
+//! | [`Service`] | the service of a store: looks up the rules for a session |
+//! | [`SessionDatastore`] | a datastore as one session sees it: the operations |
+//! | [`session`] | sessions: who makes requests |
 
 pub mod access;
+mod datastore;
+mod service;
+pub mod session;
+
+pub use datastore::{ChangeNote, SessionDatastore};
+pub use service::{AccessControl, DeniedCounters, Service};

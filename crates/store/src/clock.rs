@@ -34,7 +34,7 @@ impl Timestamp {
     }
 
     /// The time from an earlier moment to this one; zero if `earlier` is later.
-    pub(crate) fn since(self, earlier: Self) -> Duration {
+    pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 

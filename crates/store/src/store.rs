@@ -86,7 +86,7 @@ impl Store {
     }
 
     /// The source of time.
-    pub(crate) fn clock(&self) -> &dyn Clock {
+    pub fn clock(&self) -> &dyn Clock {
         &*self.inner.clock
     }
 

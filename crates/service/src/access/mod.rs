@@ -1,1 +1,27 @@
-//! Access control (RFC 8341).
+//! Access control (RFC 8341): which rules apply to a user, and what they permit.
+//!
+//! | file | content |
+//! |---|---|
+//! | `nacm.rs` | the configuration of `ietf-netconf-acm`, read from a datastore |
+//! | `pattern.rs` | the paths of rules, `node-instance-identifier` |
+//! | `policy.rs` | [`AccessPolicy`]: the configuration for one schema; the access of each user |
+//! | `user.rs` | [`UserAccess`]: what one user may do |
+//! | `rules_cache.rs` | the rules in force, read again when they change |
+//! | `explain.rs` | which rule decides, and why |
+//!
+//! Rules on data nodes are compiled by the store ([`espalier_store::AccessTable`]), which applies them to reads and
+//! commits.
+
+mod explain;
+mod nacm;
+mod pattern;
+mod policy;
+mod rules_cache;
+mod user;
+
+pub use explain::{AccessReason, Explanation};
+pub use nacm::{MODULE, NacmConfig, Rule, RuleKind, RuleList};
+pub use pattern::{PatternError, parse_pattern};
+pub use policy::{AccessPolicy, RuleProblem, USER_TABLES_MAX};
+pub use rules_cache::{POLICIES_MAX, RULES_DELAY_MAX, RulesCache};
+pub use user::{Caller, UserAccess};

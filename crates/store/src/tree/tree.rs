@@ -109,6 +109,11 @@ impl Tree {
         &self.inner.compiled
     }
 
+    /// Whether another datastore belongs to the same anchor.
+    pub fn has_same_anchor(&self, other: &Self) -> bool {
+        self.anchor().id == other.anchor().id
+    }
+
     pub(crate) fn anchor(&self) -> &AnchorRow {
         &self.inner.anchor
     }

@@ -1,0 +1,291 @@
+//! Sessions: who makes requests, and since when.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use espalier_store::{Clock, Timestamp};
+use parking_lot::Mutex;
+
+use crate::access::Caller;
+
+/// The maximum number of sessions of a process.
+pub const SESSIONS_MAX: usize = 100_000;
+
+/// A session without requests for this long is closed, unless it is [`SessionKind::Connection`].
+pub const SESSION_IDLE_MAX: Duration = Duration::from_secs(3600);
+
+/// The number of a session, from 1. Unique in a process (RFC 6241 §1.1 `session-id`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub u32);
+
+/// How a session reaches the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// A program that has the library in it.
+    Library,
+    /// A command on a store.
+    CommandLine,
+    /// RESTCONF and the other HTTP routes.
+    Http,
+    /// The same over a Unix socket.
+    UnixSocket,
+}
+
+impl Transport {
+    /// Its name in listings and in the audit log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::CommandLine => "command-line",
+            Self::Http => "http",
+            Self::UnixSocket => "unix-socket",
+        }
+    }
+}
+
+/// What ends a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionKind {
+    /// The end of its connection.
+    Connection,
+    /// No request for [`SESSION_IDLE_MAX`]: requests name it, as those of HTTP.
+    Named,
+}
+
+/// The description of a new session.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// The user.
+    pub caller: Caller,
+    /// How it reaches the service.
+    pub transport: Transport,
+    /// The address of the peer; empty for the same process.
+    pub peer: String,
+    /// What ends it.
+    pub kind: SessionKind,
+    /// The name that requests give it; empty if they give none. Locks and private candidates belong to it.
+    pub name: String,
+}
+
+/// A session.
+#[derive(Debug)]
+pub struct Session {
+    id: SessionId,
+    caller: Caller,
+    transport: Transport,
+    peer: String,
+    kind: SessionKind,
+    owner: String,
+    login: Timestamp,
+    last_request: AtomicU64,
+    requests: AtomicU64,
+    errors: AtomicU64,
+    is_killed: AtomicBool,
+}
+
+impl Session {
+    /// Its number.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// The user.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// How it reaches the service.
+    pub fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// The address of the peer.
+    pub fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// The owner of its locks and private candidates in the store. Users cannot name the sessions of others: the name
+    /// of an authenticated user is part of it.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// The time of its beginning.
+    pub fn login(&self) -> Timestamp {
+        self.login
+    }
+
+    /// The time of its last request.
+    pub fn last_request(&self) -> Timestamp {
+        Timestamp(self.last_request.load(Ordering::Relaxed))
+    }
+
+    /// The number of its requests.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The number of its requests that failed.
+    pub fn errors(&self) -> u64 {
+        self.errors.load(Ordering::Relaxed)
+    }
+
+    /// Whether it was killed: its requests are rejected.
+    pub fn is_killed(&self) -> bool {
+        self.is_killed.load(Ordering::Acquire)
+    }
+
+    /// Counts a request.
+    pub fn record_request(&self, now: Timestamp, has_failed: bool) {
+        self.last_request.fetch_max(now.0, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.errors
+            .fetch_add(u64::from(has_failed), Ordering::Relaxed);
+    }
+}
+
+/// Why a session is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// There are too many.
+    #[error("the server has {SESSIONS_MAX} sessions (SESSIONS_MAX)")]
+    TooMany,
+}
+
+/// The sessions of a process.
+pub struct Sessions {
+    clock: Arc<dyn Clock>,
+    open: Mutex<OpenSessions>,
+}
+
+#[derive(Default)]
+struct OpenSessions {
+    last: u32,
+    by_id: BTreeMap<SessionId, Arc<Session>>,
+    /// Named sessions by their owner.
+    by_owner: BTreeMap<String, SessionId>,
+}
+
+impl Sessions {
+    /// No sessions yet.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Opens a session; for a name that the same user has open over the same transport, returns that session.
+    ///
+    /// # Errors
+    /// [`SessionError::TooMany`].
+    pub fn open(&self, new: NewSession) -> Result<Arc<Session>, SessionError> {
+        let owner = owner_of(&new.caller, &new.name);
+        let now = self.clock.now();
+        let mut open = self.open.lock();
+        if new.kind == SessionKind::Named
+            && let Some(session) = open.by_owner.get(&owner).and_then(|id| open.by_id.get(id))
+            && session.caller == new.caller
+            && session.transport == new.transport
+        {
+            return Ok(Arc::clone(session));
+        }
+        if open.by_id.len() >= SESSIONS_MAX {
+            return Err(SessionError::TooMany);
+        }
+        let id = open.next_id();
+        let session = Arc::new(Session {
+            id,
+            caller: new.caller,
+            transport: new.transport,
+            peer: new.peer,
+            kind: new.kind,
+            owner,
+            login: now,
+            last_request: AtomicU64::new(now.0),
+            requests: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            is_killed: AtomicBool::new(false),
+        });
+        if session.kind == SessionKind::Named {
+            open.by_owner.insert(session.owner.clone(), id);
+        }
+        open.by_id.insert(id, Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// Closes a session.
+    pub fn close(&self, id: SessionId) -> Option<Arc<Session>> {
+        self.open.lock().remove(id)
+    }
+
+    /// Closes a session and rejects its further requests.
+    pub fn kill(&self, id: SessionId) -> Option<Arc<Session>> {
+        let session = self.close(id)?;
+        session.is_killed.store(true, Ordering::Release);
+        Some(session)
+    }
+
+    /// A session.
+    pub fn get(&self, id: SessionId) -> Option<Arc<Session>> {
+        self.open.lock().by_id.get(&id).cloned()
+    }
+
+    /// The sessions, in the order of their numbers.
+    pub fn list(&self) -> Vec<Arc<Session>> {
+        self.open.lock().by_id.values().cloned().collect()
+    }
+
+    /// Closes the named sessions that have been idle for too long, and returns them.
+    pub fn close_idle(&self) -> Vec<Arc<Session>> {
+        let now = self.clock.now();
+        let mut open = self.open.lock();
+        let is_idle = |session: &&Arc<Session>| {
+            session.kind == SessionKind::Named
+                && now.since(session.last_request()) >= SESSION_IDLE_MAX
+        };
+        let idle: Vec<SessionId> = open
+            .by_id
+            .values()
+            .filter(is_idle)
+            .map(|session| session.id)
+            .collect();
+        idle.into_iter().filter_map(|id| open.remove(id)).collect()
+    }
+}
+
+impl OpenSessions {
+    /// The next free number.
+    fn next_id(&mut self) -> SessionId {
+        loop {
+            self.last = self.last.checked_add(1).unwrap_or(1);
+            let id = SessionId(self.last);
+            if !self.by_id.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn remove(&mut self, id: SessionId) -> Option<Arc<Session>> {
+        let session = self.by_id.remove(&id)?;
+        if self.by_owner.get(&session.owner) == Some(&id) {
+            self.by_owner.remove(&session.owner);
+        }
+        Some(session)
+    }
+}
+
+/// The owner of the locks of a session: the user, then `/`, then the name. Different for different users: a `/` of the
+/// user's name is escaped. Without a user, the name alone, if it has no `/`.
+fn owner_of(caller: &Caller, name: &str) -> String {
+    let is_plain = caller.user.is_empty() && !name.contains('/');
+    match is_plain || name.is_empty() {
+        true => name.to_owned(),
+        false => {
+            let user = caller.user.replace('%', "%25").replace('/', "%2F");
+            format!("{user}/{name}")
+        }
+    }
+}
