@@ -12,7 +12,7 @@ use espalier_store::{
 };
 use espalier_yang::{DataError, ErrorTag, ErrorType, InstancePath, Schema, Sink};
 
-use crate::access::UserAccess;
+use crate::access::{UserAccess, hide_denied, may_read};
 use crate::service::Service;
 use crate::session::Session;
 
@@ -161,7 +161,7 @@ impl SessionDatastore {
                 comment: options.comment,
                 session: self.session.owner(),
                 guard: options.guard,
-                access: access.table().map(|table| &**table),
+                access: access.table(),
                 origin: options.origin,
                 progress: Some(&mut report),
             };
@@ -208,7 +208,13 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::update`].
     pub fn update(&self, resolution: Resolution, note: ChangeNote<'_>) -> Result<Vec<Conflict>> {
-        self.unrestricted(note, |options| self.tree.update(resolution, options))
+        let mut conflicts =
+            self.unrestricted(note, |options| self.tree.update(resolution, options))?;
+        let access = self.access()?;
+        if let Some(table) = access.table() {
+            conflicts.retain(|conflict| may_read(table, self.schema(), &conflict.path));
+        }
+        Ok(conflicts)
     }
 
     /// `<validate>` (RFC 6241 §8.6.4.1).
@@ -308,7 +314,7 @@ impl SessionDatastore {
                 comment: note.comment,
                 session: self.session.owner(),
                 guard: Some(guard),
-                access: access.table().map(|table| &**table),
+                access: access.table(),
                 ..CommitOptions::default()
             };
             run(options)
@@ -344,7 +350,14 @@ impl SessionDatastore {
 
     /// Runs a call, and counts it.
     fn counted<T>(&self, run: impl FnOnce(&UserAccess) -> Result<T>) -> Result<T> {
-        let result = self.access().and_then(|access| run(&access));
+        let result = self.access().and_then(|access| {
+            run(&access).map_err(|error| match (error, access.table()) {
+                (Error::Data(errors), Some(table)) => {
+                    Error::Data(hide_denied(table, self.schema(), errors))
+                }
+                (error, _) => error,
+            })
+        });
         let now = self.tree.store().now();
         self.session.record_request(now, result.is_err());
         result

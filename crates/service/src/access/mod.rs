@@ -7,11 +7,13 @@
 //! | `policy.rs` | [`AccessPolicy`]: the configuration for one schema; the access of each user |
 //! | `user.rs` | [`UserAccess`]: what one user may do |
 //! | `rules_cache.rs` | the rules in force, read again when they change |
+//! | `errors.rs` | errors without what the user cannot read |
 //! | `explain.rs` | which rule decides, and why |
 //!
 //! Rules on data nodes are compiled by the store ([`espalier_store::AccessTable`]), which applies them to reads and
 //! commits.
 
+mod errors;
 mod explain;
 mod nacm;
 mod pattern;
@@ -19,6 +21,7 @@ mod policy;
 mod rules_cache;
 mod user;
 
+pub(crate) use errors::{hide_denied, may_read};
 pub use explain::{AccessReason, Explanation};
 pub use nacm::{MODULE, NacmConfig, Rule, RuleKind, RuleList};
 pub use pattern::{PatternError, parse_pattern};

@@ -101,7 +101,7 @@ pub fn read(view: &View, path: &str) -> Option<String> {
 pub fn write(tree: &Tree, policy: &AccessPolicy, name: &str, document: &str) -> Result<(), Error> {
     let access = policy.access_of(&user(name));
     let options = CommitOptions {
-        access: access.table().map(|table| &**table),
+        access: access.table(),
         ..CommitOptions::default()
     };
     let edit = Edit::merge(InstancePath::root(), json_data(tree.schema(), document));
@@ -112,7 +112,7 @@ pub fn write(tree: &Tree, policy: &AccessPolicy, name: &str, document: &str) -> 
 pub fn delete(tree: &Tree, policy: &AccessPolicy, name: &str, path: &str) -> Result<(), Error> {
     let access = policy.access_of(&user(name));
     let options = CommitOptions {
-        access: access.table().map(|table| &**table),
+        access: access.table(),
         ..CommitOptions::default()
     };
     let path = InstancePath::parse_cli_path(tree.schema(), path).expect("a path");

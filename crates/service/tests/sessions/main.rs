@@ -201,6 +201,71 @@ fn owners_of_locks_differ_between_users() {
     assert_eq!(owner("maria", ""), "");
 }
 
+/// Errors do not show what the user cannot read: paths, values, whether a node exists.
+#[test]
+fn errors_show_nothing_that_cannot_be_read() {
+    let model = "module m { yang-version 1.1; namespace urn:m; prefix m;
+        container c { must \"not(secret/x = limit)\" { error-message 'the secret is 7'; }
+            leaf limit { type uint8; }
+            container secret { presence p; leaf x { type uint8; } }
+            list l { key k; unique v; leaf k { type string; } leaf v { type string; } } } }";
+    let tree = tree_of(&[model]);
+    let data = r#"{"m:c":{"secret":{"x":7},"l":[{"k":"hidden","v":"1"},{"k":"shown","v":"2"}]}}"#;
+    put(&tree, json_data(tree.schema(), data));
+    let rules = r#"{"ietf-netconf-acm:nacm":{"write-default":"permit",
+        "groups":{"group":[{"name":"g","user-name":["maria"]}]},
+        "rule-list":[{"name":"r","group":["g"],"rule":[
+        {"name":"s","path":"/m:c/m:secret","access-operations":"read","action":"deny"},
+        {"name":"h","path":"/m:c/m:l[m:k='hidden']","access-operations":"read","action":"deny"}]}]}}"#;
+    put(&tree, json_data(tree.schema(), rules));
+    let service = Service::new(tree.clone(), AccessControl::Rules, sessions());
+    let maria = open(&service, &tree, user("maria"));
+    let create = |path: &str, document: &str| {
+        let schema = maria.schema();
+        let at = InstancePath::parse_cli_path(schema, path).expect("a path");
+        let mut tree = json_data(schema, document);
+        for step in &at.steps {
+            let mut nodes = tree.nodes.into_iter().filter(|node| node.node == step.node);
+            tree = espalier_yang::data::DataTree {
+                nodes: nodes.next().expect("the node").children().to_vec(),
+            };
+        }
+        let note = ChangeNote::default();
+        maria.commit(&[Edit::create(at, tree)], note, &|_| Ok(()))
+    };
+    let guard_sees = std::cell::Cell::new(true);
+    let path = InstancePath::parse_cli_path(maria.schema(), "/m:c/secret").expect("a path");
+    let guard = |view: &espalier_store::View| {
+        guard_sees.set(view.exists(&path)?);
+        Ok(())
+    };
+    let nothing = Edit::merge(InstancePath::root(), json_data(maria.schema(), "{}"));
+    maria
+        .commit(&[nothing], ChangeNote::default(), &guard)
+        .expect("nothing");
+    assert!(!guard_sees.get());
+    let results = [
+        create("/m:c", r#"{"m:c":{"secret":{"x":1}}}"#),
+        create("/m:c", r#"{"m:c":{"l":[{"k":"hidden","v":"3"}]}}"#),
+        create("/m:c", r#"{"m:c":{"l":[{"k":"new","v":"1"}]}}"#),
+        create("/m:c", r#"{"m:c":{"limit":7}}"#),
+    ];
+    let tags = [
+        ErrorTag::AccessDenied,
+        ErrorTag::AccessDenied,
+        ErrorTag::OperationFailed,
+        ErrorTag::OperationFailed,
+    ];
+    for (result, expected) in results.into_iter().zip(tags) {
+        let text = format!("{result:?}");
+        assert_eq!(tag(result), expected, "{text}");
+        assert!(
+            !text.contains("hidden") && !text.contains("/m:c/secret"),
+            "{text}"
+        );
+    }
+}
+
 /// A clock that a test sets.
 struct SetClock(AtomicU64);
 

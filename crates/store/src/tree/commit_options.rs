@@ -1,5 +1,7 @@
 //! The options and the result of a commit.
 
+use std::sync::Arc;
+
 use espalier_yang::data::Origin;
 
 use super::view::View;
@@ -19,12 +21,12 @@ pub struct CommitOptions<'a> {
     pub comment: &'a str,
     /// The session that holds locks and candidates; empty if none.
     pub session: &'a str,
-    /// Called with the state that the commit is based on, before the edits are applied; again on every
-    /// retry after a conflict.
+    /// Called with the state that the commit is based on, as the author may read it, before the edits are applied; again
+    /// on every retry after a conflict.
     pub guard: Option<Guard<'a>>,
     /// The access rules of the author; `None` if everything is allowed. They must be compiled for the schema of the
     /// tree.
-    pub access: Option<&'a AccessTable>,
+    pub access: Option<&'a Arc<AccessTable>>,
     /// The origin of configuration pushed into the operational state datastore (RFC 8342 §5.3.4). A node
     /// that is pushed again with the same value keeps its origin.
     pub origin: Origin,

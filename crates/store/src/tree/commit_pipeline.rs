@@ -101,6 +101,7 @@ impl Tree {
         let snapshot = || self.snapshot_with_indexes(expect);
         let prepared = self.transact(ConflictRetry::new(), &snapshot, &mut |snapshot| {
             let view = self.stored_view_of(snapshot)?.for_change();
+            let view = view.with_access(options.access.cloned());
             // Authorise: the caller's guard.
             if let Some(guard) = options.guard {
                 guard(&view)?;
@@ -134,7 +135,10 @@ impl Tree {
         // Authorise: the locks, the access rules.
         let Proposal { overlay, extra, .. } = &mut proposal;
         let pinned = self.authorise(overlay, options.session, effect, extra)?;
-        self.authorise_changes(options.access, self.proposed_changes(&proposal.overlay))?;
+        self.authorise_changes(
+            options.access.map(|access| &**access),
+            self.proposed_changes(&proposal.overlay),
+        )?;
         self.propose_subscriber_edits(&mut proposal.overlay, &mut proposal.touched)?;
         // Validate.
         if self.is_validated() {

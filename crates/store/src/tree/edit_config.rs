@@ -106,7 +106,7 @@ impl Tree {
         // No commit follows that would verify that this state is the newest.
         self.store().driver().catch_up()?;
         if let Some(guard) = options.guard {
-            guard(&self.view()?)?;
+            guard(&self.view()?.with_access(options.access.cloned()))?;
         }
         let (overlay, touched) = self.applied(self.test_base()?, edits)?;
         let mut proposal = Proposal {

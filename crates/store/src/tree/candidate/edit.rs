@@ -209,7 +209,7 @@ impl Tree {
         change: Change<'_>,
     ) -> Result<(Batch, Folded)> {
         if let Some(guard) = options.guard {
-            guard(&self.view()?)?;
+            guard(&self.view()?.with_access(options.access.cloned()))?;
         }
         let mut batch = Batch::new();
         let lock_record = self.require_unlocked(&*snapshot, options.session, &mut batch)?;
@@ -222,7 +222,7 @@ impl Tree {
         } = self.editing(snapshot, options.session)?;
         let mut edited = change(self, candidate, &next)?;
         self.require_no_partial_lock(&lock_record, &edited.changes, options.session)?;
-        edited.authorise(self, options.access)?;
+        edited.authorise(self, options.access.map(|access| &**access))?;
         if !is_changed(&edited, self)? && !is_rebased {
             let unchanged = Folded {
                 commit: commit_of(&stored.header, false),

@@ -80,7 +80,7 @@ impl Tree {
         } = self.basis(&*base)?;
         // The view may be newer than `base`: the precondition on the stamp detects that.
         if let Some(guard) = options.guard {
-            guard(&self.stored_view()?)?;
+            guard(&self.stored_view()?.with_access(options.access.cloned()))?;
         }
         let mut lock_batch = Batch::new();
         self.authorise_load(&*base, options.session, &mut lock_batch)?;
@@ -124,7 +124,7 @@ impl Tree {
         options: &mut LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
-        let view = self.stored_view()?;
+        let view = self.stored_view()?.with_access(options.access.cloned());
         if let Some(guard) = options.guard {
             guard(&view)?;
         }

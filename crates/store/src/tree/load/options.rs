@@ -1,5 +1,7 @@
 //! Options and result of a load.
 
+use std::sync::Arc;
+
 use espalier_yang::data::Origin;
 
 use crate::access::AccessTable;
@@ -31,7 +33,7 @@ pub struct LoadOptions<'a> {
     /// Called once with the state that the load is based on, before the document is read.
     pub guard: Option<Guard<'a>>,
     /// As [`crate::CommitOptions::access`]. The load of an author who may not write everything is held in memory.
-    pub access: Option<&'a AccessTable>,
+    pub access: Option<&'a Arc<AccessTable>>,
     /// As [`crate::CommitOptions::origin`], for loads into the operational state datastore.
     pub origin: Origin,
     /// Called regularly with the number of fragments so far.
