@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use espalier_protocols::restconf::{self, Limits, Restconf, RestconfConfig};
 use espalier_protocols::server;
+use espalier_service::Service;
 use espalier_store::Tree;
 use espalier_yang::schema::SchemaSource;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -63,7 +64,12 @@ impl Server {
         let cores = core.set;
         let thread = thread::spawn(move || {
             sched_setaffinity(None, &cores).map_err(io::Error::from)?;
-            let service = Restconf::new(tree, &source, config());
+            let service = Restconf::new(
+                Service::without_access_control(tree.clone()),
+                tree,
+                &source,
+                config(),
+            );
             let router = restconf::router(Arc::new(service));
             let until = async move {
                 // A dropped sender ends it too.

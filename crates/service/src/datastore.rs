@@ -60,6 +60,11 @@ impl SessionDatastore {
         self.tree.schema()
     }
 
+    /// Whether reads may take as long as a round trip over a network.
+    pub fn is_remote(&self) -> bool {
+        self.tree.store().driver().capability().remote
+    }
+
     /// Another datastore of the same anchor, for the same session.
     ///
     /// # Errors

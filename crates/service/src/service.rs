@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_store::{Error, Result, Tree};
+use espalier_store::{Error, Result, SystemClock, Tree};
 use espalier_yang::{ErrorTag, Schema};
 
 use crate::access::{RulesCache, UserAccess};
@@ -59,6 +59,12 @@ impl Service {
                 denied_data_writes: AtomicU64::new(0),
             }),
         }
+    }
+
+    /// The service of a store without access control.
+    pub fn without_access_control(running: Tree) -> Self {
+        let sessions = Sessions::new(Arc::new(SystemClock));
+        Self::new(running, AccessControl::Off, sessions)
     }
 
     /// The sessions.

@@ -86,7 +86,23 @@ pub struct Session {
 }
 
 impl Session {
-    /// Its number.
+    fn new(id: SessionId, new: NewSession, now: Timestamp) -> Self {
+        Self {
+            id,
+            owner: owner_of(&new.caller, &new.name),
+            caller: new.caller,
+            transport: new.transport,
+            peer: new.peer,
+            kind: new.kind,
+            login: now,
+            last_request: AtomicU64::new(now.0),
+            requests: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            is_killed: AtomicBool::new(false),
+        }
+    }
+
+    /// Its number; 0 for a session of one request.
     pub fn id(&self) -> SessionId {
         self.id
     }
@@ -196,24 +212,17 @@ impl Sessions {
             return Err(SessionError::TooMany);
         }
         let id = open.next_id();
-        let session = Arc::new(Session {
-            id,
-            caller: new.caller,
-            transport: new.transport,
-            peer: new.peer,
-            kind: new.kind,
-            owner,
-            login: now,
-            last_request: AtomicU64::new(now.0),
-            requests: AtomicU64::new(0),
-            errors: AtomicU64::new(0),
-            is_killed: AtomicBool::new(false),
-        });
+        let session = Arc::new(Session::new(id, new, now));
         if session.kind == SessionKind::Named {
             open.by_owner.insert(session.owner.clone(), id);
         }
         open.by_id.insert(id, Arc::clone(&session));
         Ok(session)
+    }
+
+    /// A session of one request, which is not in the list.
+    pub fn unlisted(&self, new: NewSession) -> Arc<Session> {
+        Arc::new(Session::new(SessionId(0), new, self.clock.now()))
     }
 
     /// Closes a session.

@@ -54,6 +54,7 @@ const ALLOWED: &[Edges] = &[
         krate: "espalier-protocols",
         normal: &[
             "espalier-documents",
+            "espalier-service",
             "espalier-stats",
             "espalier-store",
             "espalier-yang",
@@ -93,6 +94,7 @@ const ALLOWED: &[Edges] = &[
             "espalier-stats",
             "espalier-store",
             "espalier-yang",
+            "espalier-service",
             "espalier-protocols",
             "espalier-terminal",
         ],
@@ -108,6 +110,7 @@ const ALLOWED: &[Edges] = &[
             "espalier-stats",
             "espalier-store",
             "espalier-yang",
+            "espalier-service",
             "espalier-protocols",
             "espalier-terminal",
         ],

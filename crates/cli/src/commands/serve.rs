@@ -13,6 +13,7 @@ use espalier_protocols::intake::Intake;
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
 use espalier_protocols::stats;
 use espalier_protocols::{health_and_metrics, server};
+use espalier_service::Service;
 use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -194,7 +195,12 @@ impl Serve {
 fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
     let admin = AdminApi::new(tree.clone(), config.intake.clone());
     let source = endpoint::source_of(tree, settings)?;
-    let mut service = Restconf::new(tree.clone(), &source, config);
+    let mut service = Restconf::new(
+        Service::without_access_control(tree.clone()),
+        tree.clone(),
+        &source,
+        config,
+    );
     for datastore in SERVED_DATASTORES {
         service = service.with_datastore(datastore.name(), tree.sibling_datastore(datastore, "")?);
     }

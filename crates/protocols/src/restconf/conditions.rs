@@ -6,12 +6,14 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use espalier_store::{Stamp, Timestamp};
+use espalier_store::{Stamp, Timestamp, View};
+use espalier_yang::InstancePath;
 use http::header::{
     ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::error::Result;
 use super::media::Format;
 
 /// The validators of a resource at one moment.
@@ -26,6 +28,19 @@ impl Validators {
     /// The validators of data.
     pub(super) fn of(stamp: &Stamp) -> Self {
         Self::new(stamp.version, stamp.time)
+    }
+
+    /// The validators of a resource. `None` if the reader sees only a part of it: they would show changes of the rest.
+    pub(super) fn of_resource(view: &View, path: &InstancePath) -> Result<Option<Self>> {
+        match view.shows_all(path) {
+            true => Ok(Some(Self::of(&view.stamp(path)?))),
+            false => Ok(None),
+        }
+    }
+
+    /// The validators of an existing resource that are not shown: no tag is theirs.
+    pub(super) fn hidden() -> Self {
+        Self::generated("\0", SystemTime::now())
     }
 
     /// The validators of data whose last change has this version and time.

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use espalier_store::{Content, Datastore, Page, Selection, Tree, View, WithDefaults, WithOrigin};
+use espalier_service::SessionDatastore;
+use espalier_store::{Content, Datastore, Page, Selection, View, WithDefaults, WithOrigin};
 use espalier_yang::data::{PrintError, Stop};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Mark, NodeId, Sink, Value};
@@ -43,7 +44,7 @@ enum ReadAttempt {
 /// Handles GET or HEAD of the resource at `path`.
 pub(super) async fn read(
     service: &Restconf,
-    tree: &Tree,
+    of: &SessionDatastore,
     path: InstancePath,
     parts: &Parts,
 ) -> Result<HttpResponse> {
@@ -54,23 +55,23 @@ pub(super) async fn read(
         AllowedParameters::Selection,
         limits.query_bytes_max,
     )?;
-    let selection = selection(tree, &path, &query)?;
+    let selection = selection(of, &path, &query)?;
     // A selection from a large subtree may take long and still give a small response; providers of
     // operational state and remote engines may be slow. Such reads do not run on this task.
-    let runs_inline = tree.datastore() != Datastore::Operational
+    let runs_inline = of.datastore() != Datastore::Operational
         && returns_all_it_reads(&selection)
-        && !tree.store().driver().capability().remote;
+        && !of.is_remote();
     let (method, conditions) = (parts.method.clone(), Conditions::of(&parts.headers));
-    let tree = tree.clone();
+    let of = of.clone();
     let read = move || -> Result<_> {
         let job = ReadJob {
-            view: tree.view_for_read(&path, &selection)?,
+            view: of.view_for_read(&path, &selection)?,
             selection,
             path,
             media,
             method,
             conditions,
-            datastore: tree.datastore(),
+            datastore: of.datastore(),
         };
         let attempt = job.try_small()?;
         // If the validators have to be read from the store, do that on this thread too.
@@ -123,8 +124,8 @@ async fn stream_response(
 }
 
 /// The selection of the query string.
-fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Selection> {
-    let schema = tree.schema();
+fn selection(of: &SessionDatastore, path: &InstancePath, query: &Query<'_>) -> Result<Selection> {
+    let schema = of.schema();
     let page = match (query.limit, query.offset) {
         (None, None) => None,
         _ if !is_whole_list(schema, path) => {
@@ -146,10 +147,8 @@ fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Sele
         depth: query.depth.flatten(),
         content: query.content.unwrap_or_default(),
         fields,
-        with_defaults: query
-            .with_defaults
-            .unwrap_or_else(|| basic_mode(tree, path)),
-        with_origin: with_origin(tree.datastore(), query)?,
+        with_defaults: query.with_defaults.unwrap_or_else(|| basic_mode(of, path)),
+        with_origin: with_origin(of.datastore(), query)?,
         page,
     })
 }
@@ -157,12 +156,12 @@ fn selection(tree: &Tree, path: &InstancePath, query: &Query<'_>) -> Result<Sele
 /// How default values are reported if the request has no `with-defaults`. The operational datastore
 /// contains the values in use, including defaults (RFC 8342 §5.3). The default of a target leaf or
 /// leaf-list is its value in any basic mode (RFC 8040 §3.5.4).
-fn basic_mode(tree: &Tree, path: &InstancePath) -> WithDefaults {
-    let schema = tree.schema();
+fn basic_mode(of: &SessionDatastore, path: &InstancePath) -> WithDefaults {
+    let schema = of.schema();
     let is_value = path
         .target()
         .is_some_and(|target| schema.node(target).as_value().is_some());
-    match tree.datastore() {
+    match of.datastore() {
         Datastore::Operational => WithDefaults::ReportAll,
         _ if is_value => WithDefaults::ReportAll,
         _ => WithDefaults::default(),
@@ -273,7 +272,7 @@ impl ReadJob {
         if self.datastore == Datastore::Operational {
             return Ok(None);
         }
-        Ok(Some(Validators::of(&self.view.stamp(&self.path)?)))
+        Validators::of_resource(&self.view, &self.path)
     }
 
     fn not_found(&self) -> Failure {

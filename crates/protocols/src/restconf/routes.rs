@@ -7,6 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::routing::any;
+use espalier_service::SessionDatastore;
 use espalier_store::Datastore;
 use espalier_yang::path::ApiRoot;
 use espalier_yang::{DataError, ErrorTag, InstancePath};
@@ -115,8 +116,10 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
         Address::Data(rest) => match service.document(rest) {
             Some(document) => generated_document(service, parts, &document?),
             None => {
-                let tree = service.main_tree().clone();
-                data(service, tree, "/data", rest, parts, body).await
+                let who = Who::of(&parts.headers)?;
+                let session = service.session(parts, &who.session)?;
+                let target = service.main_datastore(&session);
+                data(service, target, "/data", rest, parts, body).await
             }
         },
         Address::Datastore(name, rest) => {
@@ -124,8 +127,9 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
                 .decode_utf8()
                 .map_err(|_| Failure::invalid("the path is not UTF-8"))?;
             let base = format!("/ds/{name}");
-            let tree = service.datastore(&name, &Who::of(&parts.headers)?)?;
-            data(service, tree, &base, rest, parts, body).await
+            let session = service.session(parts, &Who::of(&parts.headers)?.session)?;
+            let target = service.datastore(&name, &session)?;
+            data(service, target, &base, rest, parts, body).await
         }
         Address::Api => generated_document(service, parts, &server_description::api_resource()),
         Address::Operations => generated_document(
@@ -145,29 +149,29 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
 /// Handles a data resource or a datastore.
 async fn data(
     service: &Restconf,
-    tree: espalier_store::Tree,
+    target: SessionDatastore,
     base: &str,
     rest: &str,
     parts: &Parts,
     body: &mut Body,
 ) -> Result<HttpResponse> {
-    let schema = tree.schema();
+    let schema = target.schema();
     let path = match rest {
         "" => InstancePath::root(),
         rest => InstancePath::parse_api_path(schema, rest, ApiRoot::Data).map_err(path_failure)?,
     };
     let mut methods = methods_of(schema, &path, service.config.state_writes);
-    if is_read_only(tree.datastore()) && methods != Methods::Invoke {
+    if is_read_only(target.datastore()) && methods != Methods::Invoke {
         methods = Methods::Read;
     }
     methods.check(&parts.method)?;
     match parts.method {
-        Method::GET | Method::HEAD => read::read(service, &tree, path, parts).await,
+        Method::GET | Method::HEAD => read::read(service, &target, path, parts).await,
         Method::OPTIONS => Ok(options(methods)),
-        _ if methods == Methods::Invoke => action(&tree, &path),
+        _ if methods == Methods::Invoke => action(&target, &path),
         _ => {
             let target = Target {
-                tree,
+                of: target,
                 path,
                 location_base: format!("{}{base}", service.config.root),
             };
@@ -177,10 +181,10 @@ async fn data(
 }
 
 /// Handles an action. It is a resource only if its parent instance exists.
-fn action(tree: &espalier_store::Tree, path: &InstancePath) -> Result<HttpResponse> {
+fn action(of: &SessionDatastore, path: &InstancePath) -> Result<HttpResponse> {
     let parent = path.parent().unwrap_or_default();
-    if !tree.view()?.exists(&parent)? {
-        let schema = tree.schema();
+    if !of.view()?.exists(&parent)? {
+        let schema = of.schema();
         let name = parent.target().map(|node| schema.path(node));
         let name = name.unwrap_or_default();
         return Err(Failure::not_found(format!(

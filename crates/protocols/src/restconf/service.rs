@@ -4,23 +4,38 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use espalier_service::access::Caller;
+use espalier_service::session::{NewSession, Session, SessionKind, Transport};
+use espalier_service::{Service, SessionDatastore};
 use espalier_store::{Datastore, Tree};
-use espalier_yang::Schema;
 use espalier_yang::schema::SchemaSource;
+use espalier_yang::{ErrorTag, Schema};
+use http::request::Parts;
 use tokio::sync::Semaphore;
 
 use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
-use super::request_identity::Who;
 use super::server_description::{self, Element, Library, ModuleTexts, Xrd};
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
 
+/// The peer of a connection, as the server found it. An extension of requests.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The user.
+    pub caller: Caller,
+    /// How the connection was made.
+    pub transport: Transport,
+    /// The address.
+    pub address: String,
+}
+
 /// The RESTCONF service: a tree for each datastore, and the documents that describe the server.
 pub struct Restconf {
     pub(super) config: RestconfConfig,
+    service: Service,
     /// The first is the datastore at `{+restconf}/data`.
     datastores: Vec<(&'static str, Tree)>,
     pub(super) texts: ModuleTexts,
@@ -36,7 +51,12 @@ pub struct Restconf {
 
 impl Restconf {
     /// Serves `tree` as the running datastore. Its schema was compiled from `source`.
-    pub fn new(tree: Tree, source: &SchemaSource, config: RestconfConfig) -> Self {
+    pub fn new(
+        service: Service,
+        tree: Tree,
+        source: &SchemaSource,
+        config: RestconfConfig,
+    ) -> Self {
         let schema = Arc::clone(tree.schema());
         let texts = ModuleTexts::new(&schema, source);
         let names = ["running"];
@@ -50,6 +70,7 @@ impl Restconf {
             started: SystemTime::now(),
             texts,
             config,
+            service,
         }
     }
 
@@ -69,22 +90,50 @@ impl Restconf {
     }
 
     /// The tree at `{+restconf}/data`.
-    pub(super) fn main_tree(&self) -> &Tree {
+    fn main_tree(&self) -> &Tree {
         &self.datastores[0].1
+    }
+
+    /// The session of a request. A request that names none has one of its own.
+    pub(super) fn session(&self, parts: &Parts, name: &str) -> Result<Arc<Session>> {
+        let peer = parts.extensions.get::<Peer>();
+        let new = NewSession {
+            caller: peer.map(|peer| peer.caller.clone()).unwrap_or_default(),
+            transport: peer.map_or(Transport::Http, |peer| peer.transport),
+            peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
+            kind: SessionKind::Named,
+            name: name.to_owned(),
+        };
+        let sessions = self.service.sessions();
+        match name.is_empty() {
+            true => Ok(sessions.unlisted(new)),
+            false => sessions
+                .open(new)
+                .map_err(|error| Failure::new(ErrorTag::ResourceDenied, error.to_string())),
+        }
+    }
+
+    /// The datastore at `{+restconf}/data`, for a session.
+    pub(super) fn main_datastore(&self, session: &Arc<Session>) -> SessionDatastore {
+        self.service.datastore(session, self.main_tree().clone())
     }
 
     /// The tree of a datastore, by its identity derived from `ietf-datastores:datastore`. The private
     /// candidate has no such identity; it is the one of the session.
-    pub(super) fn datastore(&self, identity: &str, who: &Who) -> Result<Tree> {
+    pub(super) fn datastore(
+        &self,
+        identity: &str,
+        session: &Arc<Session>,
+    ) -> Result<SessionDatastore> {
         if identity == PRIVATE_CANDIDATE {
-            let main = self.main_tree();
-            return Ok(main.sibling_datastore(Datastore::PrivateCandidate, &who.session)?);
+            let main = self.main_datastore(session);
+            return Ok(main.sibling(Datastore::PrivateCandidate)?);
         }
         let name = identity.strip_prefix("ietf-datastores:");
         let mut defined = self.datastores.iter();
         defined
             .find(|(defined, _)| Some(*defined) == name)
-            .map(|(_, tree)| tree.clone())
+            .map(|(_, tree)| self.service.datastore(session, tree.clone()))
             .ok_or_else(|| Failure::not_found(format!("there is no datastore “{identity}”")))
     }
 

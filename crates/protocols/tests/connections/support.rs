@@ -13,6 +13,7 @@ use espalier_protocols::intake::{Intake, IntakeConfig};
 use espalier_protocols::restconf::{Restconf, RestconfConfig};
 use espalier_protocols::server::Limits;
 use espalier_protocols::{documents, health_and_metrics, restconf, stats};
+use espalier_service::Service;
 use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, SystemClock};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
@@ -57,7 +58,15 @@ pub fn router(intake: IntakeConfig) -> Router {
         intake: intake.clone(),
         ..RestconfConfig::default()
     };
-    let service = Restconf::new(tree.expect("a tree"), &source, config);
+    let service = {
+        let tree = tree.expect("a tree");
+        Restconf::new(
+            Service::without_access_control(tree.clone()),
+            tree,
+            &source,
+            config,
+        )
+    };
     let collections = Documents::new(Arc::new(Memory::new(Config::default())), &[0x30]);
     let cars = collections.configure("cars", espalier_documents::Policy::Uncached, Vec::new());
     cars.expect("a collection");

@@ -8,6 +8,7 @@ use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::health_and_metrics;
 use espalier_protocols::restconf::{Restconf, RestconfConfig, router};
 use espalier_protocols::server::{Config as Listening, Tls, serve};
+use espalier_service::Service;
 use espalier_store::{Datastore, Store, SystemClock, Tree};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use tokio::net::TcpListener;
@@ -95,7 +96,12 @@ impl Server {
         config: RestconfConfig,
         listening: Listening,
     ) -> Self {
-        let mut service = Restconf::new(tree.clone(), &source, config);
+        let mut service = Restconf::new(
+            Service::without_access_control(tree.clone()),
+            tree.clone(),
+            &source,
+            config,
+        );
         for datastore in [
             Datastore::Operational,
             Datastore::Candidate,

@@ -1,7 +1,5 @@
 //! Errors without what the user cannot read.
 
-use std::borrow::Cow;
-
 use espalier_store::{AccessOperation, AccessTable};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Schema};
 
@@ -37,7 +35,7 @@ fn hidden(access: &AccessTable, schema: &Schema, mut error: DataError) -> DataEr
         }
         // The constraint is reported, so that the user knows why; its text may name hidden nodes.
         false => {
-            error.app_tag = error.app_tag.filter(is_standard);
+            error.app_tag = error.app_tag.filter(|tag| is_standard(tag));
             error.message = "a constraint on data that cannot be read is violated".to_owned();
         }
     }
@@ -45,7 +43,7 @@ fn hidden(access: &AccessTable, schema: &Schema, mut error: DataError) -> DataEr
 }
 
 /// Whether an `error-app-tag` is of RFC 7950 and not of a model.
-fn is_standard(tag: &Cow<'static, str>) -> bool {
+fn is_standard(tag: &str) -> bool {
     const STANDARD: [&str; 6] = [
         NOT_UNIQUE,
         "too-many-elements",
@@ -54,7 +52,7 @@ fn is_standard(tag: &Cow<'static, str>) -> bool {
         "instance-required",
         "missing-choice",
     ];
-    STANDARD.contains(&&**tag)
+    STANDARD.contains(&tag)
 }
 
 /// Whether the node at a path can be read. A path that cannot be parsed is not shown.

@@ -62,7 +62,7 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     let who = Who::of(&parts.headers)?;
     Ok(Job {
         wrapping: media::wrapping(&parts.headers),
-        placement: Placement::of(&query, target.tree.schema())?,
+        placement: Placement::of(&query, target.of.schema())?,
         method: parts.method.clone(),
         conditions: Conditions::of(&parts.headers),
         accept: match service.config.state_writes {

@@ -43,7 +43,6 @@ impl Job {
             mode,
             author: &self.author,
             comment: &self.who.comment,
-            session: &self.who.session,
             guard: Some(&check_view),
             ..LoadOptions::default()
         };
@@ -57,7 +56,7 @@ impl Job {
             };
             codec::parse(schema, format, root, &mut input, &mut sink, &parse).map_err(Into::into)
         };
-        let report = self.target.tree.load(options, &mut document);
+        let report = self.target.of.load(options, &mut document);
         let report = report.map_err(|error| guard.explain(error))?;
         let path = match (&self.method, top.node) {
             (&Method::POST, Some(node)) => {

@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use espalier_store::{Commit, CommitOptions, Edit, Error, View};
+use espalier_service::ChangeNote;
+use espalier_store::{Commit, Edit, Error, View};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use http::StatusCode;
 
@@ -46,14 +47,11 @@ impl Job {
     pub(super) fn commit(&self, edit: Edit, check: impl Fn(&View) -> Result<()>) -> Result<Commit> {
         let guard = PreconditionGuard::new(check);
         let check_view = |view: &View| guard.check_view(view);
-        let options = CommitOptions {
+        let note = ChangeNote {
             author: &self.author,
             comment: &self.who.comment,
-            session: &self.who.session,
-            guard: Some(&check_view),
-            ..CommitOptions::default()
         };
-        let committed = self.target.tree.commit(&[edit], options);
+        let committed = self.target.of.commit(&[edit], note, &check_view);
         committed.map_err(|error| guard.explain(error))
     }
 
@@ -71,7 +69,10 @@ impl Job {
             return Ok(());
         }
         let current = match presence {
-            Presence::Exists => Some(Validators::of(&view.stamp(self.path())?)),
+            Presence::Exists => {
+                let shown = Validators::of_resource(view, self.path())?;
+                Some(shown.unwrap_or_else(Validators::hidden))
+            }
             Presence::Absent => None,
         };
         match self.conditions.allow_write(current.as_ref()) {

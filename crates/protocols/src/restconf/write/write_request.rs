@@ -1,8 +1,7 @@
 //! A request that writes, and its result.
 
-use std::time::SystemTime;
-
-use espalier_store::{Commit, Tree};
+use espalier_service::SessionDatastore;
+use espalier_store::Commit;
 use espalier_yang::data::{Accept, Wrapping};
 use espalier_yang::{InstancePath, Schema};
 use http::header::LOCATION;
@@ -17,7 +16,7 @@ use crate::restconf::routes::{HttpResponse, status_only};
 
 /// The resource to write.
 pub(in crate::restconf) struct Target {
-    pub(in crate::restconf) tree: Tree,
+    pub(in crate::restconf) of: SessionDatastore,
     pub(in crate::restconf) path: InstancePath,
     /// The URL of the datastore.
     pub(in crate::restconf) location_base: String,
@@ -38,7 +37,7 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn schema(&self) -> &Schema {
-        self.target.tree.schema()
+        self.target.of.schema()
     }
 
     pub(super) fn path(&self) -> &InstancePath {
@@ -49,7 +48,7 @@ impl Job {
 /// The result of a successful request.
 pub(super) struct WriteResult {
     pub(super) status: StatusCode,
-    validators: Validators,
+    validators: Option<Validators>,
     location: Option<String>,
 }
 
@@ -62,8 +61,8 @@ impl WriteResult {
         commit: &Commit,
     ) -> Result<Self> {
         let validators = match commit.is_changed {
-            true => Validators::new(commit.version, commit.time),
-            false => Validators::of(&job.target.tree.view()?.stamp(path)?),
+            true => Some(Validators::new(commit.version, commit.time)),
+            false => Validators::of_resource(&job.target.of.view()?, path)?,
         };
         let location = match status {
             // An entry of a keyless list has no URL.
@@ -85,7 +84,9 @@ impl WriteResult {
     pub(super) fn into_response(self, format: Format) -> HttpResponse {
         let mut response = status_only(self.status);
         let headers = response.headers_mut();
-        self.validators.write(headers, format);
+        if let Some(validators) = self.validators {
+            validators.write(headers, format);
+        }
         if let Some(location) = self.location
             && let Ok(location) = HeaderValue::try_from(location)
         {
@@ -98,7 +99,7 @@ impl WriteResult {
     pub(super) fn deleted() -> Self {
         Self {
             status: StatusCode::NO_CONTENT,
-            validators: Validators::generated("", SystemTime::UNIX_EPOCH),
+            validators: None,
             location: None,
         }
     }
