@@ -58,8 +58,10 @@ impl Fingerprint {
     /// # Errors
     /// The text is malformed, or the algorithm is not accepted.
     pub fn parse(text: &str) -> Result<Self, FingerprintError> {
-        let octet = |digits: &str| match digits.len() {
-            2 => u8::from_str_radix(digits.trim_start_matches('+'), 16).ok(),
+        let octet = |digits: &str| match digits.as_bytes() {
+            [high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                u8::from_str_radix(digits, 16).ok()
+            }
             _ => None,
         };
         let octets: Option<Vec<u8>> = text.split(':').map(octet).collect();

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use espalier_keyspace::compact_encoding::{put_number, take_number};
 use espalier_keyspace::{
-    Batch, Direction, Driver, Error as KeyspaceError, KeyRange, KeyspaceCause, Snapshot, Transact,
+    Batch, Direction, Driver, Error as KeyspaceError, KeyRange, KeyspaceCause, Propose, Snapshot,
+    Transact,
 };
 use espalier_store::{Subspace, Timestamp};
 
@@ -137,7 +138,7 @@ impl TokenStore {
         let value = value.map_err(|_| TokenError::Unreadable(token.id))?;
         self.transact(&mut |snapshot| {
             let mut batch = Batch::new();
-            if add_to_count(&mut batch, snapshot, 1)? > TOKENS_MAX {
+            if add_to_count(&mut batch, &*snapshot, 1)? > TOKENS_MAX {
                 return Err(TokenError::TooMany);
             }
             batch.require(key_of(token.id), None);
@@ -211,13 +212,13 @@ impl TokenStore {
     /// Removes the tokens that are selected, each only in the state in which it was selected.
     fn remove(&self, select: &mut dyn FnMut(&Row) -> bool) -> Result<Vec<TokenId>, TokenError> {
         self.transact(&mut |snapshot| {
-            let mut selected = rows(snapshot)?;
+            let mut selected = rows(&*snapshot)?;
             selected.retain(&mut *select);
             let mut batch = Batch::new();
             if selected.is_empty() {
                 return Ok((batch, Vec::new()));
             }
-            add_to_count(&mut batch, snapshot, -(selected.len() as i64))?;
+            add_to_count(&mut batch, &*snapshot, -(selected.len() as i64))?;
             for row in &selected {
                 batch.require(key_of(row.id), Some(row.value.clone()));
                 batch.delete(key_of(row.id));
@@ -226,12 +227,9 @@ impl TokenStore {
         })
     }
 
-    fn transact<T>(
-        &self,
-        propose: &mut dyn FnMut(&dyn Snapshot) -> Result<(Batch, T), TokenError>,
-    ) -> Result<T, TokenError> {
+    fn transact<T>(&self, propose: Propose<'_, T, TokenError>) -> Result<T, TokenError> {
         let snapshot = || Ok(self.driver.snapshot()?);
-        Transact::new(&*self.driver).run(&snapshot, &mut |snapshot| propose(&*snapshot))
+        Transact::new(&*self.driver).run(&snapshot, propose)
     }
 }
 
