@@ -1,72 +1,26 @@
 //! The one way from credentials to an identity.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use espalier_store::Timestamp;
 use parking_lot::RwLock;
 
+use super::authentication_error::AuthenticationError;
 use super::cert_to_name::CertToName;
-use super::certificate_path::CertificateError;
 use super::credentials::{Credentials, Identity, Method, Peer};
 use super::login_limit::LoginLimit;
 use super::os_accounts::OsAccounts;
-use super::password::PasswordHash;
+use super::password_login::{ExternalPasswords, PasswordLogin, PasswordLogins};
 use super::random::RandomError;
 use super::token::Scope;
 use super::token_store::{TokenError, TokenStore};
-use super::users::{USER_NAME_BYTES_MAX, Users};
-use super::verification_slots::VerificationSlots;
-use super::verified_passwords::VerifiedPasswords;
+use super::users::Users;
 
 /// The user name of a client without credentials, if that is permitted.
 pub const ANONYMOUS_USER: &str = "anonymous";
 
 /// The user id of root.
 const ROOT_UID: u32 = 0;
-
-/// A failed authentication. No message has a secret, or shows whether a user exists.
-#[derive(Debug, thiserror::Error)]
-pub enum AuthenticationError {
-    /// There are no credentials.
-    #[error("authentication is required")]
-    Required,
-    /// The user does not exist or has another password.
-    #[error("the user name or the password is wrong")]
-    Password,
-    /// Passwords are not accepted (RFC 7317 §3.3).
-    #[error(
-        "passwords are not accepted: user-authentication-order of ietf-system does not have local-users"
-    )]
-    PasswordsNotAccepted,
-    /// The token is not valid, or its user was removed.
-    #[error("the token is invalid or was revoked")]
-    Token,
-    /// The token is expired.
-    #[error("the token is expired")]
-    TokenExpired,
-    /// The certificate cannot be used.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// No entry of cert-to-name gives a name for the certificate.
-    #[error("the certificate has no user: no entry of cert-to-name matches")]
-    UnmappedCertificate,
-    /// The user id has no name.
-    #[error("user id {0} has no name on this machine")]
-    UnknownUid(u32),
-    /// There were too many failures.
-    #[error("too many failed logins; retry in {} seconds", retry_after.as_secs() + 1)]
-    TooManyFailures {
-        /// The time until the next try.
-        retry_after: Duration,
-    },
-    /// The server computes too many password hashes.
-    #[error("the server is busy with other logins; retry")]
-    Busy,
-    /// The stored tokens could not be read.
-    #[error("the token could not be verified: {0}")]
-    Store(TokenError),
-}
 
 /// Whether a client without credentials is let in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,8 +40,7 @@ pub struct Authenticator {
     accounts: Box<dyn OsAccounts>,
     anonymous: Anonymous,
     limit: LoginLimit,
-    slots: VerificationSlots,
-    verified: VerifiedPasswords,
+    passwords: PasswordLogins,
 }
 
 impl Authenticator {
@@ -107,9 +60,15 @@ impl Authenticator {
             accounts: Box::new(accounts),
             anonymous,
             limit: LoginLimit::default(),
-            slots: VerificationSlots::default(),
-            verified: VerifiedPasswords::new()?,
+            passwords: PasswordLogins::new()?,
         })
+    }
+
+    /// Verifies the passwords of users that are not in ietf-system with `external`.
+    #[must_use]
+    pub fn with_external_passwords(mut self, external: impl ExternalPasswords) -> Self {
+        self.passwords.set_external(external);
+        self
     }
 
     /// Replaces the users, after a commit has changed them.
@@ -158,32 +117,14 @@ impl Authenticator {
         peer: Peer,
         now: Timestamp,
     ) -> Result<Identity, AuthenticationError> {
-        let users = self.users();
-        if !users.accepts_passwords() {
-            return Err(AuthenticationError::PasswordsNotAccepted);
-        }
-        let identity = || Identity::new(user, Method::Password);
-        let (hash, is_known) = hash_of(&users, user);
-        self.check_limit(Some(user), peer, now)?;
-        if is_known && self.verified.contains(user, &hash, password, now) {
-            return Ok(identity());
-        }
-        let slot = self.slots.acquire().ok_or(AuthenticationError::Busy)?;
-        // Both again: while this login waited, others failed, or the same password was verified.
-        self.check_limit(Some(user), peer, now)?;
-        if is_known && self.verified.contains(user, &hash, password, now) {
-            return Ok(identity());
-        }
-        // The hash is computed for an unknown user too, so that the time of the answer does not show it.
-        let is_correct = hash.is_hash_of(password.as_bytes()) & is_known;
-        if !is_correct {
-            self.limit.record_failure(Some(user), peer, now);
-            return Err(AuthenticationError::Password);
-        }
-        drop(slot);
-        self.verified.add(user, &hash, password, now);
-        self.limit.record_login(user, peer, now);
-        Ok(identity())
+        let login = PasswordLogin {
+            user,
+            password,
+            peer,
+            now,
+        };
+        self.passwords.log_in(&self.users(), &self.limit, login)?;
+        Ok(Identity::new(user, Method::Password))
     }
 
     fn by_token(
@@ -192,7 +133,8 @@ impl Authenticator {
         peer: Peer,
         now: Timestamp,
     ) -> Result<Identity, AuthenticationError> {
-        self.check_limit(None, peer, now)?;
+        let checked = self.limit.check(None, peer, now);
+        checked.map_err(|retry_after| AuthenticationError::TooManyFailures { retry_after })?;
         let token = match self.tokens.verify(text, now) {
             Ok(token) => token,
             Err(TokenError::Invalid) => {
@@ -244,30 +186,5 @@ impl Authenticator {
             true => Ok(Identity::new(ANONYMOUS_USER, Method::Anonymous)),
             false => Err(AuthenticationError::Required),
         }
-    }
-
-    fn check_limit(
-        &self,
-        user: Option<&str>,
-        peer: Peer,
-        now: Timestamp,
-    ) -> Result<(), AuthenticationError> {
-        let checked = self.limit.check(user, peer, now);
-        checked.map_err(|retry_after| AuthenticationError::TooManyFailures { retry_after })
-    }
-}
-
-/// The hash that a password is compared with, and whether it is that of the user.
-fn hash_of(users: &Users, name: &str) -> (PasswordHash, bool) {
-    let user = users
-        .get(name)
-        .filter(|user| user.name.len() <= USER_NAME_BYTES_MAX);
-    match user.and_then(|user| user.password.as_ref()) {
-        Some(Ok(hash)) => (hash.clone(), true),
-        Some(Err(error)) => {
-            tracing::warn!(user = name, %error, "the stored password of a user cannot be used");
-            (users.decoy(), false)
-        }
-        None => (users.decoy(), false),
     }
 }

@@ -10,6 +10,7 @@
 //! | `credentials` | [`Credentials`], [`Peer`], [`Identity`] |
 //! | `users` | [`Users`] of ietf-system (RFC 7317), read from a datastore |
 //! | `password` | hashes of `crypt(3)`: SHA-256, SHA-512, yescrypt |
+//! | `password_login` | logins by password; `pam` (feature `pam`): passwords of the operating system |
 //! | `verified_passwords`, `verification_slots` | how often hashes are computed, and how many at the same time |
 //! | `authorized_key` | public keys for SSH |
 //! | `token`, `token_store` | bearer tokens: text, rows, creation, revocation |
@@ -18,6 +19,7 @@
 //! | `login_limit` | delays after failed logins |
 //! | `http_credentials` | `Authorization: Basic` (RFC 7617) and `Bearer` (RFC 6750) |
 
+mod authentication_error;
 mod authenticator;
 mod authorized_key;
 mod cert_to_name;
@@ -26,7 +28,10 @@ mod credentials;
 mod http_credentials;
 mod login_limit;
 mod os_accounts;
+#[cfg(feature = "pam")]
+mod pam;
 mod password;
+mod password_login;
 mod random;
 mod token;
 mod token_store;
@@ -34,7 +39,8 @@ mod users;
 mod verification_slots;
 mod verified_passwords;
 
-pub use authenticator::{ANONYMOUS_USER, Anonymous, AuthenticationError, Authenticator};
+pub use authentication_error::AuthenticationError;
+pub use authenticator::{ANONYMOUS_USER, Anonymous, Authenticator};
 pub use authorized_key::{AuthorizedKey, AuthorizedKeyError, KEY_DATA_BYTES_MAX, LINE_BYTES_MAX};
 pub use cert_to_name::{
     AUTHORITIES_MAX, CertToName, CertToNameError, ENTRIES_MAX, Fingerprint, FingerprintError,
@@ -49,10 +55,13 @@ pub use login_limit::{
     DELAY_FIRST, DELAY_MAX, FAILURES_FREE, FAILURES_KEPT, LOGIN_KEPT, LoginLimit, TRACKED_MAX,
 };
 pub use os_accounts::{ACCOUNT_FILE_BYTES_MAX, OsAccounts, PasswdFile};
+#[cfg(feature = "pam")]
+pub use pam::Pam;
 pub use password::{
     PASSWORD_BYTES_MAX, PasswordError, PasswordHash, SHA_ROUNDS_MAX, SHA512_ROUNDS, Scheme,
     YESCRYPT_MEMORY_MAX, YESCRYPT_SALT_CHARS_MAX, clear_text, hash_password, hash_to_store,
 };
+pub use password_login::ExternalPasswords;
 pub use random::RandomError;
 pub use token::{
     Scope, TOKEN_ID_BYTES, TOKEN_LIFETIME_MAX, TOKEN_NAME_BYTES_MAX, TOKEN_PREFIX,

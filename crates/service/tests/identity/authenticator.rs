@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_service::identity::{
-    Anonymous, AuthenticationError, Authenticator, CertToName, Credentials, FAILURES_FREE,
-    Fingerprint, Identity, MapEntry, MapType, Method, NewToken, OsAccounts, PasswdFile, Peer,
-    Scheme, Scope, TokenStore, Users, hash_password,
+    Anonymous, AuthenticationError, Authenticator, CertToName, Credentials, ExternalPasswords,
+    FAILURES_FREE, Fingerprint, Identity, MapEntry, MapType, Method, NewToken, OsAccounts,
+    PasswdFile, Peer, Scheme, Scope, TokenStore, Users, hash_password,
 };
 
 use crate::certificates;
@@ -156,6 +156,47 @@ fn parallel_logins_of_one_user_all_succeed() {
             scope.spawn(|| authenticator.authenticate(&ann, REMOTE, NOW).unwrap());
         }
     });
+}
+
+struct OfSystem;
+
+impl ExternalPasswords for OfSystem {
+    fn is_password_of(&self, user: &str, password: &str) -> bool {
+        assert!(!user.is_empty() && !password.contains('\0') && password.len() < 1_000);
+        user != "ann" && password == "system"
+    }
+}
+
+#[test]
+fn passwords_that_are_kept_elsewhere() {
+    let authenticator = authenticator(Anonymous::Rejected).with_external_passwords(OfSystem);
+    let try_all = |cases: &[(&str, &str, bool)]| {
+        for (number, (user, word, is_correct)) in (1..).zip(cases) {
+            let peer = Peer::Address(Ipv4Addr::from_bits(number).into());
+            let now = after_seconds(3600 * u64::from(number));
+            let result = authenticator.authenticate(&password(user, word), peer, now);
+            assert_eq!(result.is_ok(), *is_correct, "{user} {word:.20}");
+        }
+    };
+    let long = "x".repeat(1_000);
+    try_all(&[
+        ("zoe", "system", true),
+        ("zoe", "wrong", false),
+        ("zoe", "", false),
+        ("", "system", false),
+        ("zoe", "system\0", false),
+        ("zoe", &long, false),
+    ]);
+    // Users of ietf-system have their passwords there, or none.
+    authenticator.set_users(users(r#""local-users""#));
+    try_all(&[
+        ("zoe", "system", true),
+        ("ann", SECRET, true),
+        ("bob", "system", false),
+        ("eve", "system", false),
+    ]);
+    authenticator.set_users(users(""));
+    try_all(&[("zoe", "system", true), ("ann", SECRET, false)]);
 }
 
 #[test]
