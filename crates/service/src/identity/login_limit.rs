@@ -1,8 +1,8 @@
 //! Delays after failed logins, by user name and by the address of the peer.
 //!
 //! After [`FAILURES_FREE`] failures each further one doubles the time until the next try. A client that has logged in
-//! as a user before, from its address, is only delayed by its own failures: nobody can lock out a user by failing in
-//! its name. Memory is bounded by [`TRACKED_MAX`]; the entries that were changed longest ago are dropped first.
+//! as a user before, from its address, is only delayed by its own failures. Other clients cannot lock
+//! it out by failing in the name of its user. Memory is bounded by [`TRACKED_MAX`]; the entries that were changed longest ago are dropped first.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -66,13 +66,13 @@ enum Subject<'a> {
 }
 
 impl LoginLimit {
-    /// Checks whether a try is permitted now. `user` is `None` if the credentials have no user name, as tokens.
+    /// Checks whether a client may try a password now.
     ///
     /// # Errors
     /// It is not; the error is the time until the next try.
-    pub fn check(&self, user: Option<&str>, peer: Peer, now: Timestamp) -> Result<(), Duration> {
+    pub fn check(&self, user: &str, peer: Peer, now: Timestamp) -> Result<(), Duration> {
         let mut tracked = self.tracked.lock();
-        let delays = self.keys(&mut tracked, user, peer, now);
+        let delays = self.keys(&tracked, user, peer, now);
         let delays = delays.map(|key| key.map_or(Duration::ZERO, |key| tracked.delay(key, now)));
         match delays[0].max(delays[1]) {
             Duration::ZERO => Ok(()),
@@ -81,13 +81,9 @@ impl LoginLimit {
     }
 
     /// Counts a failed login.
-    pub fn record_failure(&self, user: Option<&str>, peer: Peer, now: Timestamp) {
+    pub fn record_failure(&self, user: &str, peer: Peer, now: Timestamp) {
         let mut tracked = self.tracked.lock();
-        for key in self
-            .keys(&mut tracked, user, peer, now)
-            .into_iter()
-            .flatten()
-        {
+        for key in self.keys(&tracked, user, peer, now).into_iter().flatten() {
             tracked.add_failure(key, now);
         }
     }
@@ -110,22 +106,16 @@ impl LoginLimit {
         tracked.failures.len() + tracked.logins.len()
     }
 
-    /// What failures of a client are counted by.
-    fn keys(
-        &self,
-        tracked: &mut Tracked,
-        user: Option<&str>,
-        peer: Peer,
-        now: Timestamp,
-    ) -> [Option<u64>; 2] {
+    /// What failures of a client are counted by: of a client that has logged in, user and address together.
+    fn keys(&self, tracked: &Tracked, user: &str, peer: Peer, now: Timestamp) -> [Option<u64>; 2] {
         let peer = client(peer);
-        let hash = |subject| Some(self.hasher.hash_one::<Subject<'_>>(subject));
-        let pair = user.and_then(|user| hash(Subject::Pair(user, peer)));
-        match pair.is_some_and(|pair| tracked.has_login(pair, now)) {
-            true => [pair, None],
+        let hash = |subject: Subject<'_>| self.hasher.hash_one(subject);
+        let pair = hash(Subject::Pair(user, peer));
+        match tracked.has_login(pair, now) {
+            true => [Some(pair), None],
             false => [
-                hash(Subject::Peer(peer)),
-                user.and_then(|user| hash(Subject::User(user))),
+                Some(hash(Subject::Peer(peer))),
+                Some(hash(Subject::User(user))),
             ],
         }
     }
@@ -176,7 +166,7 @@ fn delay_after(failures: u32) -> Duration {
     }
 }
 
-/// The time since `last`; `None` if the clock was set back, so that nobody waits for the clock to catch up.
+/// The time since `last`; `None` if the clock was set back, so that clients do not wait until it catches up.
 fn elapsed(last: Timestamp, now: Timestamp) -> Option<Duration> {
     let elapsed = Duration::from_millis(now.0.saturating_sub(last.0));
     (!last.is_ahead_of(now)).then_some(elapsed)

@@ -9,7 +9,7 @@
 //! | `authenticator` | [`Authenticator`]: all of the following in one call |
 //! | `credentials` | [`Credentials`], [`Peer`], [`Identity`] |
 //! | `users` | [`Users`] of ietf-system (RFC 7317), read from a datastore |
-//! | `password` | hashes of `crypt(3)`: SHA-256, SHA-512, yescrypt |
+//! | `password`, `password_hashing` | hashes of `crypt(3)`; clear text is hashed before it is stored |
 //! | `password_login` | logins by password; `pam` (feature `pam`): passwords of the operating system |
 //! | `verified_passwords`, `verification_slots` | how often hashes are computed, and how many at the same time |
 //! | `authorized_key` | public keys for SSH |
@@ -31,6 +31,7 @@ mod os_accounts;
 #[cfg(feature = "pam")]
 mod pam;
 mod password;
+mod password_hashing;
 mod password_login;
 mod random;
 mod token;
@@ -61,6 +62,7 @@ pub use password::{
     PASSWORD_BYTES_MAX, PasswordError, PasswordHash, SHA_ROUNDS_MAX, SHA512_ROUNDS, Scheme,
     YESCRYPT_MEMORY_MAX, YESCRYPT_SALT_CHARS_MAX, clear_text, hash_password, hash_to_store,
 };
+pub use password_hashing::{CLEAR_PASSWORDS_MAX, PasswordHashing};
 pub use password_login::ExternalPasswords;
 pub use random::RandomError;
 pub use token::{

@@ -1,6 +1,6 @@
 //! Password hashes in the form of `crypt(3)`, as the type `crypt-hash` of iana-crypt-hash (RFC 7317 §3.3) has them.
 //!
-//! Only hashes with a bounded cost are accepted, because everybody who can reach a login makes the server compute
+//! Only hashes with a bounded cost are accepted, because every client that reaches the login makes the server compute
 //! one.
 
 use std::fmt;
@@ -38,8 +38,8 @@ const SHA_SALT_CHARS_MAX: usize = 16;
 /// The digits of numbers and of base64 in `crypt(3)`, by value.
 const DIGITS: &[u8] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The hash that the password of an unknown user is compared with, so that the answer takes as long as for a known
-/// one: that of a random password that was not recorded.
+/// The hash that the password of an unknown user is compared with, so that the response takes as long as for a
+/// configured user: the hash of a random password that was not recorded.
 const YESCRYPT_DECOY: &str =
     "$y$j9T$QzJkVw3bXfHr0sUe6yTn51$SwFyC2w5TundHVOWVeS.M2K2GvO5pzyujJrHsmFWRq0";
 
@@ -127,7 +127,7 @@ impl PasswordHash {
         })
     }
 
-    /// The fixed hash that passwords of unknown users are compared with, whose password nobody has.
+    /// The fixed hash that passwords of unknown users are compared with, of a random password that was not recorded.
     pub fn decoy() -> Self {
         Self {
             scheme: Scheme::Yescrypt,

@@ -40,7 +40,7 @@ enum Reference<'a> {
     Hash(PasswordHash),
     /// A hash that no password of a client has, for a user without one.
     Decoy(PasswordHash),
-    /// What is kept elsewhere.
+    /// Passwords that are kept elsewhere.
     External(&'a dyn ExternalPasswords),
 }
 
@@ -57,6 +57,10 @@ impl PasswordLogins {
         self.external = Some(Box::new(external));
     }
 
+    pub fn has_external(&self) -> bool {
+        self.external.is_some()
+    }
+
     /// Verifies a password. Blocks.
     pub fn log_in(
         &self,
@@ -68,7 +72,7 @@ impl PasswordLogins {
             user, peer, now, ..
         } = login;
         let check_limit = || {
-            let checked = limit.check(Some(user), peer, now);
+            let checked = limit.check(user, peer, now);
             checked.map_err(|retry_after| AuthenticationError::TooManyFailures { retry_after })
         };
         let reference = self.reference(users, user)?;
@@ -83,7 +87,7 @@ impl PasswordLogins {
             return Ok(());
         }
         if !reference.is_met_by(login) {
-            limit.record_failure(Some(user), peer, now);
+            limit.record_failure(user, peer, now);
             return Err(AuthenticationError::Password);
         }
         if let Reference::Hash(hash) = &reference {
@@ -133,7 +137,7 @@ impl Reference<'_> {
         match self {
             Self::Hash(hash) => hash.is_hash_of(password.as_bytes()),
             Self::Decoy(hash) => {
-                // Computed in vain, so that the time of the answer does not show that there is no such user.
+                // Without effect, so that the time of the response does not show that there is no such user.
                 std::hint::black_box(hash.is_hash_of(password.as_bytes()));
                 false
             }

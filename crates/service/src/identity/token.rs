@@ -1,4 +1,4 @@
-//! Bearer tokens: their text, and what is stored of them.
+//! Bearer tokens: their text and their stored form.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -112,7 +112,7 @@ pub enum Scope {
     ReadOnly,
 }
 
-/// What is known of a token, without its secret.
+/// A stored token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenInfo {
     /// The public part.

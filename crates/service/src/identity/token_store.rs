@@ -187,7 +187,7 @@ impl TokenStore {
         self.remove(&mut |row| row.stored().is_some_and(|info| info.is_expired(now)))
     }
 
-    /// Verifies the text of a token: returns what is stored of it.
+    /// Verifies the text of a token, and returns the stored token.
     ///
     /// # Errors
     /// It is invalid or expired, or the engine fails.

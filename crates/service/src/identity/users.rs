@@ -105,7 +105,7 @@ impl Users {
         self.accepts_passwords
     }
 
-    /// The hash that the password of an unknown user is compared with, in vain. It costs as much as that of the first
+    /// The hash that the password of an unknown user is compared with, without effect. It costs as much as that of the first
     /// user with a password, so that the time of an answer does not show whether a user exists.
     pub fn decoy(&self) -> PasswordHash {
         let mut hashes = self.iter().filter_map(|user| user.password.as_ref());
@@ -129,11 +129,16 @@ impl User {
     }
 }
 
+/// The schema node of the passwords; `None` if the schema has none.
+pub(super) fn password_leaf(schema: &Schema) -> Option<NodeId> {
+    UserNodes::find(schema).map(|nodes| nodes.password)
+}
+
 /// The scheme in which new passwords are hashed: yescrypt if the leaf `password` accepts it, as with the module
 /// `espalier-system`, else SHA-512, the strongest of RFC 7317.
 pub fn password_scheme(schema: &Schema) -> Scheme {
     let accepts_yescrypt = || {
-        let password = schema.node(UserNodes::find(schema)?.password);
+        let password = schema.node(password_leaf(schema)?);
         let names = ModuleNames {
             leaf_module: password.module,
         };

@@ -233,12 +233,11 @@ fn tokens() {
         .unwrap_err();
     assert!(matches!(error, AuthenticationError::TokenExpired));
     assert!(authenticator.tokens().revoke(id).unwrap());
-    for _ in 0..=FAILURES_FREE {
+    // Tokens cannot be guessed, so their failures delay no client at this address.
+    for _ in 0..20 {
         let error = authenticator.authenticate(&ann, REMOTE, NOW).unwrap_err();
         assert!(matches!(error, AuthenticationError::Token));
     }
-    let error = authenticator.authenticate(&ann, REMOTE, NOW).unwrap_err();
-    assert!(matches!(error, AuthenticationError::TooManyFailures { .. }));
 }
 
 #[test]
