@@ -71,8 +71,8 @@ fn test_vectors_verify() {
 #[test]
 fn what_is_not_an_accepted_hash_is_rejected_with_its_reason() {
     let sha512 = "a".repeat(86);
-    let yescrypt = "a".repeat(43);
     let cases = [
+        (&format!("$6$salt${sha512}"), PasswordError::Malformed),
         ("", PasswordError::Unsupported),
         ("x", PasswordError::Unsupported),
         ("!$6$a$b", PasswordError::Unsupported),
@@ -111,6 +111,14 @@ fn what_is_not_an_accepted_hash_is_rejected_with_its_reason() {
         ),
         (&format!("$6$salt${sha512}$"), PasswordError::Malformed),
         (&format!("$5$salt${sha512}"), PasswordError::Malformed),
+    ];
+    check_rejected(&cases);
+}
+
+#[test]
+fn yescrypt_with_other_parameters_is_rejected_with_its_reason() {
+    let yescrypt = "a".repeat(43);
+    let cases = [
         (&format!("$y$jDT$salt${yescrypt}"), PasswordError::Memory),
         (&format!("$y$jjj$salt${yescrypt}"), PasswordError::Memory),
         (
@@ -131,10 +139,34 @@ fn what_is_not_an_accepted_hash_is_rejected_with_its_reason() {
         ),
         (&format!("$y$j9T$${yescrypt}"), PasswordError::Malformed),
         ("$y$j9T$salt$short", PasswordError::Malformed),
+        (&format!("$y$j9T$salt${yescrypt}"), PasswordError::Malformed),
+        (
+            &format!("$y$j9T$salts${yescrypt:.42}."),
+            PasswordError::Malformed,
+        ),
     ];
+    check_rejected(&cases);
+}
+
+fn check_rejected(cases: &[(&str, PasswordError)]) {
     for (text, expected) in cases {
-        assert_eq!(PasswordHash::parse(text), Err(expected), "{text}");
+        assert_eq!(PasswordHash::parse(text), Err(*expected), "{text}");
     }
+}
+
+#[test]
+fn every_accepted_hash_costs_its_computation() {
+    let hash = PasswordHash::parse(&format!("$6$rounds=1000000$s${}", ".".repeat(86))).unwrap();
+    let start = std::time::Instant::now();
+    assert!(!hash.is_hash_of(b"x"));
+    let costly = start.elapsed();
+    assert!(costly > std::time::Duration::from_millis(20), "{costly:?}");
+    let (yescrypt, empty) = ("$y$j9T$saltsalt", ".".repeat(43));
+    let hash = PasswordHash::parse(&format!("{yescrypt}${empty}")).unwrap();
+    let start = std::time::Instant::now();
+    assert!(!hash.is_hash_of(b"x"));
+    let costly = start.elapsed();
+    assert!(costly > std::time::Duration::from_millis(2), "{costly:?}");
 }
 
 #[test]
