@@ -6,9 +6,13 @@
 //! | [`Service`] | the service of a store: looks up the rules for a session |
 //! | [`SessionDatastore`] | a datastore as one session sees it: the operations |
 //! | [`session`] | sessions: who makes requests |
+//! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
+//! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
 mod datastore;
+pub mod identity;
+pub mod modules;
 mod service;
 pub mod session;
 

@@ -1,0 +1,183 @@
+//! The one way from credentials to an identity.
+
+use std::sync::Arc;
+
+use espalier_store::Timestamp;
+use parking_lot::RwLock;
+
+use super::authentication_error::AuthenticationError;
+use super::cert_to_name::CertToName;
+use super::credentials::{Credentials, Identity, Method, Peer};
+use super::login_limit::LoginLimit;
+use super::os_accounts::OsAccounts;
+use super::password_login::{ExternalPasswords, PasswordLogin, PasswordLogins};
+use super::random::RandomError;
+use super::token::Scope;
+use super::token_store::{TokenError, TokenStore};
+use super::users::Users;
+
+/// The user name of a client without credentials, if that is permitted.
+pub const ANONYMOUS_USER: &str = "anonymous";
+
+/// The user id of root.
+const ROOT_UID: u32 = 0;
+
+/// Whether a client without credentials is let in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Anonymous {
+    /// Never.
+    #[default]
+    Rejected,
+    /// From this machine, while no user is configured.
+    LocalWithoutUsers,
+}
+
+/// Authenticates the clients of a server. Shared by its connections.
+pub struct Authenticator {
+    users: RwLock<Arc<Users>>,
+    certificates: RwLock<Arc<CertToName>>,
+    tokens: TokenStore,
+    accounts: Box<dyn OsAccounts>,
+    anonymous: Anonymous,
+    limit: LoginLimit,
+    passwords: PasswordLogins,
+}
+
+impl Authenticator {
+    /// An authenticator without users and without a map of certificates.
+    ///
+    /// # Errors
+    /// The operating system gives no random bytes.
+    pub fn new(
+        tokens: TokenStore,
+        accounts: impl OsAccounts,
+        anonymous: Anonymous,
+    ) -> Result<Self, RandomError> {
+        Ok(Self {
+            users: RwLock::default(),
+            certificates: RwLock::default(),
+            tokens,
+            accounts: Box::new(accounts),
+            anonymous,
+            limit: LoginLimit::default(),
+            passwords: PasswordLogins::new()?,
+        })
+    }
+
+    /// Verifies the passwords of users that are not in ietf-system with `external`.
+    #[must_use]
+    pub fn with_external_passwords(mut self, external: impl ExternalPasswords) -> Self {
+        self.passwords.set_external(external);
+        self
+    }
+
+    /// Replaces the users, after a commit has changed them.
+    pub fn set_users(&self, users: Arc<Users>) {
+        *self.users.write() = users;
+    }
+
+    /// Replaces the map from certificates to names.
+    pub fn set_certificates(&self, certificates: Arc<CertToName>) {
+        *self.certificates.write() = certificates;
+    }
+
+    /// The users at present.
+    pub fn users(&self) -> Arc<Users> {
+        Arc::clone(&self.users.read())
+    }
+
+    /// The stored tokens.
+    pub fn tokens(&self) -> &TokenStore {
+        &self.tokens
+    }
+
+    /// Authenticates a client. Blocks: it may compute a password hash, wait for other logins, or read from the engine.
+    ///
+    /// # Errors
+    /// The credentials are not sufficient, or cannot be verified now.
+    pub fn authenticate(
+        &self,
+        credentials: &Credentials,
+        peer: Peer,
+        now: Timestamp,
+    ) -> Result<Identity, AuthenticationError> {
+        match credentials {
+            Credentials::Password { user, password } => self.by_password(user, password, peer, now),
+            Credentials::Token(text) => self.by_token(text, now),
+            Credentials::Certificate(chain) => self.by_certificate(chain, now),
+            Credentials::UnixPeer { uid } => self.by_uid(*uid),
+            Credentials::None => self.without_credentials(peer),
+        }
+    }
+
+    fn by_password(
+        &self,
+        user: &str,
+        password: &str,
+        peer: Peer,
+        now: Timestamp,
+    ) -> Result<Identity, AuthenticationError> {
+        let login = PasswordLogin {
+            user,
+            password,
+            peer,
+            now,
+        };
+        self.passwords.log_in(&self.users(), &self.limit, login)?;
+        Ok(Identity::new(user, Method::Password))
+    }
+
+    /// Failures do not delay later tries: a secret of 256 bits cannot be guessed, and a client with an old token must
+    /// not lock out the others at its address.
+    fn by_token(&self, text: &str, now: Timestamp) -> Result<Identity, AuthenticationError> {
+        let token = self.tokens.verify(text, now).map_err(|error| match error {
+            TokenError::Invalid => AuthenticationError::Token,
+            TokenError::Expired => AuthenticationError::TokenExpired,
+            error => AuthenticationError::Store(error),
+        })?;
+        let users = self.users();
+        // A user that was removed from ietf-system has no access any more.
+        let is_local = !users.is_empty() && !self.passwords.has_external();
+        if is_local && users.get(&token.user).is_none() {
+            return Err(AuthenticationError::Token);
+        }
+        Ok(Identity {
+            is_read_only: token.scope == Scope::ReadOnly,
+            ..Identity::new(token.user, Method::Token)
+        })
+    }
+
+    fn by_certificate(
+        &self,
+        chain: &[Vec<u8>],
+        now: Timestamp,
+    ) -> Result<Identity, AuthenticationError> {
+        let certificates = Arc::clone(&self.certificates.read());
+        let user = certificates.user_of(chain, now)?;
+        let user = user.ok_or(AuthenticationError::UnmappedCertificate)?;
+        Ok(Identity::new(user, Method::Certificate))
+    }
+
+    fn by_uid(&self, uid: u32) -> Result<Identity, AuthenticationError> {
+        let name = self.accounts.name(uid);
+        let is_recovery = uid == ROOT_UID;
+        let name = name.or_else(|| is_recovery.then(|| "root".to_owned()));
+        Ok(Identity {
+            is_recovery,
+            ..Identity::new(
+                name.ok_or(AuthenticationError::UnknownUid(uid))?,
+                Method::UnixPeer,
+            )
+        })
+    }
+
+    fn without_credentials(&self, peer: Peer) -> Result<Identity, AuthenticationError> {
+        let is_permitted = self.anonymous == Anonymous::LocalWithoutUsers
+            && self.users.read().is_empty()
+            && peer.is_on_this_machine();
+        match is_permitted {
+            true => Ok(Identity::new(ANONYMOUS_USER, Method::Anonymous)),
+            false => Err(AuthenticationError::Required),
+        }
+    }
+}

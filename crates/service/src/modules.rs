@@ -1,0 +1,85 @@
+//! The modules that the service brings, embedded at build time.
+//!
+//! libyang ships none of them. The text of those that an RFC defines is the project's own: namespaces, names and types
+//! are those of the RFC, descriptions are not. A schema that has the RFC's text works as well.
+
+use espalier_yang::schema::ModuleSource;
+use espalier_yang::standard::StandardModule;
+
+/// Sorted by name.
+const MODULES: &[StandardModule] = &[
+    StandardModule {
+        name: "espalier-system",
+        revision: "2026-11-27",
+        text: include_str!("../../../models/espalier-system.yang"),
+    },
+    StandardModule {
+        name: "iana-crypt-hash",
+        revision: "2014-08-06",
+        text: include_str!("../../../models/iana-crypt-hash.yang"),
+    },
+    StandardModule {
+        name: "ietf-system",
+        revision: "2014-08-06",
+        text: include_str!("../../../models/ietf-system.yang"),
+    },
+    StandardModule {
+        name: "ietf-x509-cert-to-name",
+        revision: "2014-12-10",
+        text: include_str!("../../../models/ietf-x509-cert-to-name.yang"),
+    },
+];
+
+/// All modules, sorted by name.
+pub fn modules() -> &'static [StandardModule] {
+    MODULES
+}
+
+/// The module with a name.
+pub fn module(name: &str) -> Option<&'static StandardModule> {
+    MODULES.iter().find(|module| module.name == name)
+}
+
+/// The sources of all modules, for a [`espalier_yang::schema::SchemaSource`]: modules that are not implemented are
+/// only used for imports.
+pub fn sources() -> Vec<ModuleSource> {
+    let source = |module: &StandardModule| ModuleSource {
+        name: module.name.to_owned(),
+        revision: Some(module.revision.to_owned()),
+        text: module.text.to_owned(),
+    };
+    MODULES.iter().map(source).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use espalier_yang::Schema;
+    use espalier_yang::schema::SchemaSource;
+
+    use super::*;
+
+    #[test]
+    fn names_and_revisions_are_those_of_the_texts() {
+        for (module, source) in modules().iter().zip(sources()) {
+            assert_eq!(ModuleSource::from_text(module.text), Some(source));
+        }
+        assert!(modules().is_sorted_by_key(|module| module.name));
+        assert!(module("ietf-system").is_some() && module("ietf-none").is_none());
+    }
+
+    #[test]
+    fn all_modules_compile_together() {
+        let source = SchemaSource {
+            modules: sources(),
+            ..SchemaSource::default()
+        };
+        let schema = Schema::compile(&source).unwrap();
+        for module in modules() {
+            assert!(
+                schema.module_by_name(module.name).is_some(),
+                "{}",
+                module.name
+            );
+        }
+    }
+}
