@@ -3,5 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`access`] | access control: the rules of `ietf-netconf-acm` (RFC 8341) |
+//! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 
 pub mod access;
+pub mod audit;

@@ -1,0 +1,85 @@
+//! SIGKILL while records are appended in strict mode: every acknowledged record is stored.
+
+use std::sync::Arc;
+
+use espalier_service::audit::{AuditLog, AuditMode, AuditQuery, AuditSettings, stored_records};
+use espalier_store::SystemClock;
+use espalier_testkit::process::{Part, argument, say};
+
+use crate::fixture::{all, append, edit};
+
+/// Appends until it is killed: `URL`.
+#[test]
+fn part_that_appends() {
+    let Some(url) = argument() else { return };
+    let driver = espalier_drivers::open(&url).expect(&url);
+    let log = AuditLog::open(driver, Arc::new(SystemClock)).expect("a log");
+    let settings = AuditSettings {
+        mode: AuditMode::Strict,
+        ..AuditSettings::default()
+    };
+    log.set_settings(settings).expect("stored");
+    for number in 0_u64.. {
+        let sequence = append(&log, edit("ada", &number.to_string()));
+        say(&sequence.to_string());
+    }
+}
+
+fn kill_while_appending(engine: &str, processes: usize) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = engine.replace("{dir}", dir.path().to_str().expect("a plain path"));
+    let mut acknowledged = Vec::new();
+    for round in 0..4 {
+        let mut parts: Vec<_> = (0..processes)
+            .map(|_| Part::start("kill::part_that_appends", &url))
+            .collect();
+        for part in &mut parts {
+            for _ in 0..20 + 15 * round {
+                acknowledged.push(part.line().expect("it lives"));
+            }
+        }
+        for part in &mut parts {
+            part.kill();
+            while let Some(line) = part.line() {
+                acknowledged.push(line);
+            }
+        }
+        drop(parts);
+        let driver = espalier_drivers::open(&url).expect(&url);
+        let records = all(&*driver, AuditQuery::default());
+        let mut stored: Vec<_> = records
+            .iter()
+            .map(|record| record.sequence.to_string())
+            .collect();
+        let snapshot = driver.snapshot().expect("a snapshot");
+        assert_eq!(
+            stored_records(&*snapshot).expect("a count"),
+            stored.len() as u64
+        );
+        stored.sort();
+        for sequence in &acknowledged {
+            assert!(
+                stored.binary_search(sequence).is_ok(),
+                "{engine}: {sequence} is lost"
+            );
+        }
+        let under_way = (round + 1) * processes;
+        assert!(stored.len() <= acknowledged.len() + under_way);
+    }
+}
+
+#[test]
+fn acknowledged_records_survive_a_kill_on_lmdb() {
+    kill_while_appending("embedded:{dir}/audit?durability=relaxed", 2);
+    kill_while_appending("embedded:{dir}/audit", 1);
+}
+
+#[test]
+fn acknowledged_records_survive_a_kill_on_sqlite() {
+    kill_while_appending("sqlite:{dir}/audit?durability=relaxed", 2);
+}
+
+#[test]
+fn acknowledged_records_survive_a_kill_in_files() {
+    kill_while_appending("file:{dir}/audit?durability=relaxed", 1);
+}
