@@ -27,7 +27,8 @@ pub enum FollowStart {
     Now,
     /// All records from this time on, the stored ones first.
     From(Timestamp),
-    /// All records after this one, the stored ones first.
+    /// All records after this one, the stored ones first. To resume: a record that is committed before the
+    /// call, after records with later times, is missed.
     After(AuditSequence),
 }
 
@@ -36,6 +37,7 @@ pub struct AuditFollower {
     driver: Arc<dyn Driver>,
     watch: Box<dyn Watch>,
     criteria: AuditCriteria,
+    from: Timestamp,
     ready: VecDeque<AuditRecord>,
     seen: BTreeSet<AuditSequence>,
     /// Rows up to this one are not returned when rows are read again.
@@ -60,6 +62,7 @@ impl AuditFollower {
         let mut follower = Self {
             watch,
             criteria,
+            from: Timestamp::default(),
             ready: VecDeque::new(),
             seen: BTreeSet::new(),
             watermark: AuditSequence::default(),
@@ -69,7 +72,10 @@ impl AuditFollower {
         };
         match start {
             FollowStart::Now => follower.skip_stored(&*snapshot)?,
-            FollowStart::From(time) => follower.start_at(AuditSequence::first_at(time)),
+            FollowStart::From(time) => {
+                follower.from = time;
+                follower.start_at(AuditSequence::first_at(time));
+            }
             FollowStart::After(sequence) => follower.start_at(sequence),
         }
         Ok(follower)
@@ -167,7 +173,7 @@ impl AuditFollower {
         {
             self.watermark = self.watermark.max(first);
         }
-        if self.criteria.matches(&record.entry) {
+        if record.time >= self.from && self.criteria.matches(&record.entry) {
             self.ready.push_back(record);
         }
     }

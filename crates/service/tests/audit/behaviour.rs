@@ -5,6 +5,9 @@ use espalier_service::audit::{
     AuditQuery, AuditResult, AuditSettings, AuditTarget,
 };
 
+use espalier_keyspace::Batch;
+use espalier_store::Clock;
+
 use crate::fixture::{Fixture, NOON, all, append, edit, on_every_engine};
 
 #[test]
@@ -12,6 +15,7 @@ fn a_record_has_what_the_caller_filled_in() {
     on_every_engine(|fixture| {
         for mode in [AuditMode::Relaxed, AuditMode::Strict] {
             let log = fixture.log_in_mode(mode);
+            fixture.clock.advance_ms(1);
             let entry = AuditEntry {
                 session: Some("7".to_owned()),
                 user: Some("ada".to_owned()),
@@ -30,7 +34,8 @@ fn a_record_has_what_the_caller_filled_in() {
             let sequence = append(&log, entry.clone());
             let page = log.query(&AuditQuery::default()).expect("a page");
             assert_eq!(page.records[0].sequence, sequence);
-            assert_eq!((page.records[0].time, page.next), (NOON, None));
+            assert_eq!(page.records[0].time, fixture.clock.now());
+            assert_eq!(page.next, None);
             assert_eq!(page.records[0].entry, entry);
         }
     });
@@ -166,4 +171,42 @@ fn pages_are_bounded_in_what_they_return_and_read() {
     assert_eq!((page.records.len(), page.scanned), (0, AUDIT_SCAN_MAX));
     assert!(page.next.is_some());
     assert_eq!(all(&*fixture.driver, rare).len(), 1);
+}
+
+#[test]
+fn rows_that_cannot_be_read_do_not_hide_the_others() {
+    let fixture = Fixture::new("memory:");
+    let log = fixture.log();
+    append(&log, edit("ada", "before"));
+    log.flush().expect("flushed");
+    let mut batch = Batch::new();
+    for (number, value) in [
+        "",
+        "\u{ff}",
+        r#"{"format":1}"#,
+        r#"{"format":2,"operation":"edit","result":"ok"}"#,
+        r#"{"format":1,"operation":"teleport","result":"ok","later":1}"#,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let numbers = [NOON.0, u64::MAX, number as u64].map(u64::to_be_bytes);
+        batch.put(
+            [b"\x40\x02".as_slice(), numbers.as_flattened()].concat(),
+            value,
+        );
+    }
+    batch.put(b"\x40\x02short".as_slice(), "");
+    fixture.driver.commit(batch).expect("committed");
+    fixture.clock.advance_ms(1);
+    append(&log, edit("ada", "after"));
+    let page = log.query(&AuditQuery::default()).expect("a page");
+    assert_eq!((page.unreadable, page.scanned), (5, 8));
+    let operations = page.records.iter().map(|record| record.entry.operation);
+    let expected = [
+        AuditOperation::Edit,
+        AuditOperation::Other,
+        AuditOperation::Edit,
+    ];
+    assert!(operations.eq(expected));
 }

@@ -1,8 +1,12 @@
 //! SIGKILL while records are appended in strict mode: every acknowledged record is stored.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use espalier_service::audit::{AuditLog, AuditMode, AuditQuery, AuditSettings, stored_records};
+use espalier_service::audit::{
+    AuditCriteria, AuditFollower, AuditLog, AuditMode, AuditQuery, AuditSettings, FollowStart,
+    stored_records,
+};
 use espalier_store::SystemClock;
 use espalier_testkit::process::{Part, argument, say};
 
@@ -82,4 +86,42 @@ fn acknowledged_records_survive_a_kill_on_sqlite() {
 #[test]
 fn acknowledged_records_survive_a_kill_in_files() {
     kill_while_appending("file:{dir}/audit?durability=relaxed", 1);
+}
+
+#[test]
+fn a_follower_returns_the_records_of_another_process_once() {
+    for engine in [
+        "embedded:{dir}/audit",
+        "sqlite:{dir}/audit?durability=relaxed",
+    ] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let url = engine.replace("{dir}", dir.path().to_str().expect("a plain path"));
+        let driver = espalier_drivers::open(&url).expect(&url);
+        let start = FollowStart::Now;
+        let mut follower =
+            AuditFollower::new(driver, start, AuditCriteria::default()).expect("a follower");
+        let mut part = Part::start("kill::part_that_appends", &url);
+        let mut followed = Vec::new();
+        let mut acknowledged = Vec::new();
+        for _ in 0..50 {
+            acknowledged.push(part.line().expect("it lives"));
+            let record = follower.next(Duration::from_millis(5)).expect("followed");
+            followed.extend(record.map(|record| record.sequence.to_string()));
+        }
+        part.kill();
+        acknowledged.extend(std::iter::from_fn(|| part.line()));
+        let end = Instant::now() + Duration::from_secs(30);
+        while followed.len() < acknowledged.len() {
+            assert!(Instant::now() < end, "{engine}: {} records", followed.len());
+            let record = follower.next(Duration::from_millis(50)).expect("followed");
+            followed.extend(record.map(|record| record.sequence.to_string()));
+        }
+        assert_eq!(followed[..acknowledged.len()], acknowledged, "{engine}");
+        // The last record may have been committed without an acknowledgement.
+        let last = follower.next(Duration::from_millis(200)).expect("followed");
+        assert!(
+            last.is_none() || followed.len() == acknowledged.len(),
+            "{engine}"
+        );
+    }
 }
