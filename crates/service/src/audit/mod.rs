@@ -10,7 +10,7 @@
 //! | `record` | a record, its bounds and its stored form |
 //! | `sequence` | the order and the keys of records |
 //! | `settings` | which kinds are recorded, durability and retention; stored, the same for all processes |
-//! | `log` | appending; `pending` queues records, `group` commits them |
+//! | `log`, `log_state` | appending; `pending` queues records, `group` commits them |
 //! | `query`, `criteria` | reading pages of records by time, user, operation, result and path |
 //! | `retention` | deleting the oldest records in bounded steps |
 //! | `export` | records as JSON lines |
@@ -28,6 +28,7 @@ mod follow;
 mod group;
 mod json_lines_file;
 mod log;
+mod log_state;
 mod operation;
 mod pending;
 mod query;
@@ -45,7 +46,8 @@ pub use export::{export, write_json_line};
 pub use follow::{AuditFollower, FOLLOW_OVERLAP, FOLLOW_SEEN_MAX, FollowStart};
 pub use group::{GROUP_BYTES_MAX, GROUP_RECORDS_MAX, STRICT_TRIES_MAX};
 pub use json_lines_file::JsonLinesFile;
-pub use log::{Appended, AuditLog, MAINTENANCE_INTERVAL};
+pub use log::{Appended, AuditLog};
+pub use log_state::MAINTENANCE_INTERVAL;
 pub use operation::{AuditKind, AuditOperation, UnknownOperation};
 pub use pending::{
     AUDIT_DELAY_MAX, AUDIT_RETRY_MAX, QUEUE_BYTES_MAX, QUEUE_RECORDS_MAX, QUEUE_WAIT_MAX,

@@ -100,12 +100,10 @@ fn records_are_sent_to_syslog_sockets() {
         ));
     }
     append(&log, edit("ada", "done"));
-    let receivers: [&dyn Fn(&mut [u8]) -> std::io::Result<usize>; 2] =
-        [&|bytes| unix.recv(bytes), &|bytes| udp.recv(bytes)];
-    for receive in receivers {
-        let mut bytes = [0; 8192];
-        let length = receive(&mut bytes).expect("a message");
-        let line = String::from_utf8_lossy(&bytes[..length]);
+    let mut messages = [[0; 8192]; 2];
+    let lengths = [unix.recv(&mut messages[0]), udp.recv(&mut messages[1])];
+    for (message, length) in messages.iter().zip(lengths) {
+        let line = String::from_utf8_lossy(&message[..length.expect("a message")]);
         assert!(
             line.starts_with("<110>1 2025-03-05T12:00:00.000Z "),
             "{line}"
