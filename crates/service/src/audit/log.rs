@@ -58,7 +58,7 @@ impl AuditLog {
 
     /// Whether records of this kind are made, for callers that would otherwise collect paths in vain. A denial
     /// of an excluded kind is still recorded.
-    pub fn records(&self, kind: AuditKind) -> bool {
+    pub fn is_recorded(&self, kind: AuditKind) -> bool {
         let settings = self.settings();
         settings.mode != AuditMode::Off && settings.filter.includes(kind)
     }

@@ -62,6 +62,6 @@ pub use sequence::{AuditSequence, InvalidSequence, SEQUENCE_BYTES};
 pub use settings::{
     AUDIT_AGE_MAX, AUDIT_RECORDS_MAX, AuditFilter, AuditMode, AuditSettings, SETTINGS_FORMAT,
 };
-pub use sink::{AuditOutput, AuditSink, SINK_QUEUE_MAX};
+pub use sink::{AuditOutput, AuditSink, SINK_CLOSE_MAX, SINK_QUEUE_MAX};
 pub use syslog::{InvalidSyslogAddress, SYSLOG_LINE_BYTES_MAX, Syslog, SyslogAddress, syslog_line};
 pub use truncate::TRUNCATION_MARK;

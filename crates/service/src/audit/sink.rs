@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -13,6 +14,9 @@ use super::record::AuditRecord;
 /// Maximum number of records that wait for an output. Further ones are dropped and counted; the log in the key
 /// space still has them.
 pub const SINK_QUEUE_MAX: usize = 4096;
+
+/// How long closing a sink goes on writing the records in the queue. The rest is dropped and counted.
+pub const SINK_CLOSE_MAX: Duration = Duration::from_secs(5);
 
 /// Writes records to a file or a socket. Called by one thread.
 pub trait AuditOutput: Send + 'static {
@@ -26,16 +30,18 @@ pub trait AuditOutput: Send + 'static {
     fn write(&mut self, record: &AuditRecord) -> io::Result<()>;
 }
 
-/// An output with its thread and its queue. Dropping it writes the records in the queue.
+/// An output with its thread and its queue. Dropping it closes it.
 pub struct AuditSink {
     sender: Mutex<Option<SyncSender<Arc<AuditRecord>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    dropped: Arc<Dropped>,
+    status: Arc<SinkStatus>,
 }
 
-struct Dropped {
+/// What the thread of a sink shares with it.
+struct SinkStatus {
     output: &'static str,
-    records: AtomicU64,
+    dropped: AtomicU64,
+    close_by: Mutex<Option<Instant>>,
 }
 
 impl AuditSink {
@@ -45,18 +51,19 @@ impl AuditSink {
     /// Those of starting a thread.
     pub fn new(output: impl AuditOutput) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(SINK_QUEUE_MAX);
-        let dropped = Arc::new(Dropped {
+        let status = Arc::new(SinkStatus {
             output: output.name(),
-            records: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            close_by: Mutex::new(None),
         });
-        let counted = Arc::clone(&dropped);
+        let shared = Arc::clone(&status);
         let thread = thread::Builder::new()
             .name(format!("espalier-{}", output.name()))
-            .spawn(move || run(output, &receiver, &counted))?;
+            .spawn(move || run(output, &receiver, &shared))?;
         Ok(Self {
             sender: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
-            dropped,
+            status,
         })
     }
 
@@ -73,17 +80,19 @@ impl AuditSink {
             } else {
                 "it is closed"
             };
-            self.dropped.count(&reason);
+            self.status.count_dropped(&reason);
         }
     }
 
     /// The number of records that were not written.
     pub fn dropped(&self) -> u64 {
-        self.dropped.records.load(Ordering::Relaxed)
+        self.status.dropped.load(Ordering::Relaxed)
     }
 
-    /// Writes the records in the queue and ends the thread.
+    /// Writes the records in the queue, for at most [`SINK_CLOSE_MAX`] and one record, and ends the thread.
     pub fn close(&self) {
+        let close_by = Instant::now() + SINK_CLOSE_MAX;
+        self.status.close_by.lock().get_or_insert(close_by);
         drop(self.sender.lock().take());
         let thread = self.thread.lock().take();
         if let Some(thread) = thread
@@ -91,7 +100,7 @@ impl AuditSink {
         {
             tracing::error!(
                 "the thread of the audit output {} panicked",
-                self.dropped.output
+                self.status.output
             );
         }
     }
@@ -103,10 +112,10 @@ impl Drop for AuditSink {
     }
 }
 
-impl Dropped {
-    fn count(&self, reason: &dyn std::fmt::Display) {
+impl SinkStatus {
+    fn count_dropped(&self, reason: &dyn std::fmt::Display) {
         metrics::counter!("espalier_audit_dropped_total", "output" => self.output).increment(1);
-        let records = self.records.fetch_add(1, Ordering::Relaxed) + 1;
+        let records = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
         // Powers of two, so that a long failure does not fill the program's log.
         if records.is_power_of_two() {
             let output = self.output;
@@ -115,10 +124,15 @@ impl Dropped {
     }
 }
 
-fn run(mut output: impl AuditOutput, records: &Receiver<Arc<AuditRecord>>, dropped: &Dropped) {
+fn run(mut output: impl AuditOutput, records: &Receiver<Arc<AuditRecord>>, status: &SinkStatus) {
     for record in records {
+        let close_by = *status.close_by.lock();
+        if close_by.is_some_and(|close_by| Instant::now() >= close_by) {
+            status.count_dropped(&"it was closed before");
+            continue;
+        }
         if let Err(error) = output.write(&record) {
-            dropped.count(&error);
+            status.count_dropped(&error);
         }
     }
 }

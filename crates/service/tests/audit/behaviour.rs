@@ -100,7 +100,7 @@ fn a_clock_that_is_set_back_a_little_does_not_change_the_order() {
 fn the_settings_decide_what_is_recorded() {
     let fixture = Fixture::new("memory:");
     let log = fixture.log();
-    assert!(log.records(AuditKind::Writes) && !log.records(AuditKind::Reads));
+    assert!(log.is_recorded(AuditKind::Writes) && !log.is_recorded(AuditKind::Reads));
     let read = AuditEntry::new(AuditOperation::Read);
     let denied_read = AuditEntry {
         result: AuditResult::Error("access-denied".to_owned()),

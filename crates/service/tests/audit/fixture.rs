@@ -10,12 +10,14 @@ use espalier_service::audit::{
 };
 use espalier_store::{Clock, Timestamp};
 
-/// The engines of this machine.
+/// The engines of this machine, two of them with caches.
 pub const ENGINES: &[&str] = &[
     "memory:",
     "embedded:{dir}/audit?durability=relaxed",
     "file:{dir}/audit?durability=relaxed",
     "sqlite:{dir}/audit?durability=relaxed",
+    "sqlite:{dir}/audit?durability=relaxed&policy=ram",
+    "embedded:{dir}/audit?durability=relaxed&policy=cached",
 ];
 
 /// 2025-03-05T12:00:00Z.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use espalier_service::audit::{
     AuditCriteria, AuditFollower, AuditMode, AuditQuery, AuditRecord, AuditSink, FollowStart,
-    JsonLinesFile, SINK_QUEUE_MAX, Syslog, SyslogAddress, export,
+    JsonLinesFile, SINK_CLOSE_MAX, SINK_QUEUE_MAX, Syslog, SyslogAddress, export,
 };
 
 use crate::fixture::{Fixture, NOON, append, edit, on_every_engine};
@@ -127,7 +127,7 @@ fn addresses_of_syslog() {
 }
 
 #[test]
-fn a_receiver_that_does_not_read_makes_no_request_wait() {
+fn a_receiver_that_does_not_read_makes_neither_a_request_nor_the_end_wait() {
     let fixture = Fixture::new("memory:");
     let path = fixture.dir.path().join("log");
     let _full = UnixDatagram::bind(&path).expect("a socket");
@@ -145,7 +145,10 @@ fn a_receiver_that_does_not_read_makes_no_request_wait() {
     assert!(begun.elapsed() < Duration::from_secs(2));
     assert!(sink.dropped() > 0);
     // The queue would take a second for each record.
-    std::mem::forget(sink);
+    let begun = Instant::now();
+    sink.close();
+    assert!(begun.elapsed() < SINK_CLOSE_MAX + Duration::from_secs(10));
+    assert!(sink.dropped() > 2 * SINK_QUEUE_MAX as u64);
 }
 
 #[test]
