@@ -130,7 +130,7 @@ impl AuditLog {
 
     /// The settings in force in this process.
     pub fn settings(&self) -> Arc<AuditSettings> {
-        Arc::clone(&self.state.settings.read())
+        self.state.settings()
     }
 
     /// Stores settings. They are in force here on return, and in other processes within
@@ -139,12 +139,7 @@ impl AuditLog {
     /// # Errors
     /// Those of the engine.
     pub fn set_settings(&self, settings: AuditSettings) -> Result<(), AuditError> {
-        let mut current = self.state.settings.write();
-        settings.store(&*self.state.driver)?;
-        *current = Arc::new(settings);
-        drop(current);
-        self.state.pending.request_maintenance();
-        Ok(())
+        self.state.change_settings(settings)
     }
 
     /// Sends a copy of each further record to `sink`.

@@ -32,7 +32,10 @@ pub(super) struct LogState {
     pub(super) driver: Arc<dyn Driver>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) sequences: SequenceSource,
-    pub(super) settings: RwLock<Arc<AuditSettings>>,
+    settings: RwLock<Arc<AuditSettings>>,
+    /// Held while settings are read from the engine or stored, when `settings` must not be locked: no append
+    /// waits for it.
+    changing_settings: Mutex<()>,
     pub(super) pending: PendingQueue,
     /// Held while a group of `pending` is committed.
     committing: Mutex<()>,
@@ -53,6 +56,7 @@ impl LogState {
             clock,
             sequences: SequenceSource::new(),
             settings: RwLock::new(Arc::new(settings)),
+            changing_settings: Mutex::new(()),
             pending: PendingQueue::new(),
             committing: Mutex::new(()),
             strict: GroupQueue::new(GROUP_BYTES_MAX, Row::bytes),
@@ -201,15 +205,29 @@ impl LogState {
     }
 
     fn refresh_settings(&self) -> Result<(), AuditError> {
-        // Locked before the settings are read: a change by this process would otherwise be undone.
-        let mut current = self.settings.write();
-        *current = Arc::new(AuditSettings::load(&*self.driver.snapshot()?)?);
+        let _changing = self.changing_settings.lock();
+        let stored = AuditSettings::load(&*self.driver.snapshot()?)?;
+        *self.settings.write() = Arc::new(stored);
         Ok(())
+    }
+
+    /// Stores settings, and applies them.
+    pub(super) fn change_settings(&self, settings: AuditSettings) -> Result<(), AuditError> {
+        let _changing = self.changing_settings.lock();
+        settings.store(&*self.driver)?;
+        *self.settings.write() = Arc::new(settings);
+        self.pending.request_maintenance();
+        Ok(())
+    }
+
+    /// The settings in force.
+    pub(super) fn settings(&self) -> Arc<AuditSettings> {
+        Arc::clone(&self.settings.read())
     }
 
     fn prune(&self) -> Result<(), AuditError> {
         for _ in 0..PRUNE_STEPS_MAX {
-            let settings = Arc::clone(&self.settings.read());
+            let settings = self.settings();
             if !prune_step(&*self.driver, &settings, self.clock.now())?.has_more {
                 break;
             }

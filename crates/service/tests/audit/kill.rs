@@ -1,11 +1,12 @@
-//! SIGKILL while records are appended in strict mode: every acknowledged record is stored.
+//! SIGKILL while records are appended: in strict mode every acknowledged record is stored, in relaxed mode all
+//! but those of the last moment.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use espalier_service::audit::{
-    AuditCriteria, AuditFollower, AuditLog, AuditMode, AuditQuery, AuditSettings, FollowStart,
-    stored_records,
+    AUDIT_DELAY_MAX, AuditCriteria, AuditFollower, AuditLog, AuditMode, AuditQuery, AuditSettings,
+    FollowStart, stored_records,
 };
 use espalier_store::SystemClock;
 use espalier_testkit::process::{Part, argument, say};
@@ -124,4 +125,55 @@ fn a_follower_returns_the_records_of_another_process_once() {
             "{engine}"
         );
     }
+}
+
+/// The time that a commit may take on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Appends in relaxed mode until it is killed: `URL`. Sends the milliseconds since its start.
+#[test]
+fn part_that_appends_relaxed() {
+    let Some(url) = argument() else { return };
+    let driver = espalier_drivers::open(&url).expect(&url);
+    let log = AuditLog::open(driver, Arc::new(SystemClock)).expect("a log");
+    let begun = Instant::now();
+    for number in 0_u64.. {
+        append(&log, edit("ada", &number.to_string()));
+        say(&begun.elapsed().as_millis().to_string());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_kill_in_relaxed_mode_loses_only_the_latest_records() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let url = format!("embedded:{}/audit", dir.path().display());
+    let mut part = Part::start("kill::part_that_appends_relaxed", &url);
+    let limit = PATIENCE + AUDIT_DELAY_MAX;
+    let mut acknowledged: Vec<u128> = Vec::new();
+    let is_long_enough = |last: &u128| *last > 2 * limit.as_millis();
+    while !acknowledged.last().is_some_and(is_long_enough) {
+        let line = part.line().expect("it lives");
+        acknowledged.push(line.parse().expect("milliseconds"));
+    }
+    part.kill();
+    while let Some(line) = part.line() {
+        acknowledged.push(line.parse().expect("milliseconds"));
+    }
+    drop(part);
+    let driver = espalier_drivers::open(&url).expect(&url);
+    let records = all(&*driver, AuditQuery::default());
+    let numbers = records.iter().map(|record| record.entry.message.clone());
+    assert!(
+        numbers.eq((0..records.len()).map(|number| number.to_string())),
+        "a gap"
+    );
+    let last = acknowledged.last().expect("records");
+    let lost = acknowledged
+        .get(records.len())
+        .map_or(0, |first| last - first);
+    assert!(
+        lost <= limit.as_millis(),
+        "the records of {lost} ms are lost"
+    );
 }
