@@ -7,9 +7,11 @@
 //! | [`SessionDatastore`] | a datastore as one session sees it: the operations |
 //! | [`session`] | sessions: who makes requests |
 //! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
+//! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
+pub mod audit;
 mod datastore;
 pub mod identity;
 pub mod modules;
