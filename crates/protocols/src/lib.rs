@@ -6,16 +6,18 @@
 //! - [`server`]: the HTTP listener that all HTTP front ends share: HTTP/1.1, HTTP/2, TLS, limits, graceful
 //!   shutdown.
 //! - [`stats`]: statistics, with the OpenAPI description of their operations.
-//! - [`ops`]: endpoints for operators: health and metrics.
+//! - [`health_and_metrics`]: endpoints for operators.
+//! - [`request_session`]: the session of an HTTP request.
 //!
-//! The key decision: a front end holds a [`espalier_store::Tree`] and nothing below it, so it cannot depend
-//! on the engine, and every front end uses the same commit path.
+//! The key decision: a front end of data trees holds an [`espalier_service::SessionDatastore`] and nothing below it, so
+//! every front end has the same sessions, access rules and commit path.
 
 mod api;
 pub mod documents;
 mod early_error;
 pub mod health_and_metrics;
 pub mod intake;
+pub mod request_session;
 pub mod restconf;
 pub mod server;
 pub mod stats;

@@ -4,12 +4,16 @@
 //! counts the request. Front ends have this handle in place of [`espalier_store::Tree`].
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use espalier_store::{
-    Commit, CommitOptions, ConfirmOptions, Conflict, Datastore, Edit, EditReport, Error,
-    ErrorOption, LoadOptions, LoadReport, Locks, PartialLock, Resolution, Result, Selection,
-    TestOption, Tree, View,
+    AccessOperation, Commit, CommitInfo, CommitOptions, ConfirmOptions, Conflict, Datastore, Edit,
+    EditReport, Error, ErrorOption, LoadOptions, LoadReport, Locks, NodeChange, PartialLock,
+    PendingCommit, Resolution, Result, Retention, Selection, TestOption, Tree, UnknownData,
+    UpgradeOptions, UpgradeReport, View,
 };
+use espalier_yang::data::TreeBuilder;
+use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, ErrorTag, ErrorType, InstancePath, Schema, Sink};
 
 use crate::access::{UserAccess, hide_denied, may_read};
@@ -259,7 +263,7 @@ impl SessionDatastore {
             for path in paths {
                 let is_shown = access
                     .table()
-                    .is_none_or(|table| table.allows(espalier_store::AccessOperation::Read, path));
+                    .is_none_or(|table| table.allows(AccessOperation::Read, path));
                 if !is_shown {
                     return Err(Error::data(ErrorTag::AccessDenied, "access denied: read"));
                 }
@@ -285,6 +289,199 @@ impl SessionDatastore {
         self.counted(|_| self.tree.locks())
     }
 
+    /// Releases the lock of another session (RFC 6241 §7.9 does so by ending the session: the same permission).
+    ///
+    /// # Errors
+    /// Those of [`Tree::break_lock`]; `access-denied` for `kill-session`.
+    pub fn break_lock(&self) -> Result<()> {
+        self.require_operation("kill-session")?;
+        self.counted(|_| self.tree.break_lock())
+    }
+
+    /// As [`Self::break_lock`], for a partial lock.
+    ///
+    /// # Errors
+    /// Those of [`Tree::break_partial_lock`]; `access-denied` for `kill-session`.
+    pub fn break_partial_lock(&self, id: u32) -> Result<()> {
+        self.require_operation("kill-session")?;
+        self.counted(|_| self.tree.break_partial_lock(id))
+    }
+
+    /// The time within which a pending confirmed commit must be confirmed.
+    pub fn remaining(&self, pending: &PendingCommit) -> Duration {
+        self.tree.remaining(pending)
+    }
+
+    /// Releases the locks of the session, discards its private candidate, and rolls back its confirmed commit.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn end(&self) -> Result<()> {
+        self.changed(|_| self.tree.store().end_session(self.session.owner()))?;
+        self.service.sessions().close(self.session.id());
+        Ok(())
+    }
+
+    /// `<copy-config>` to this datastore (RFC 6241 §7.3). What the user cannot read of the source is left out (RFC
+    /// 8341 §3.2.6), except from running to startup.
+    ///
+    /// # Errors
+    /// Those of [`Tree::copy_from`]; `access-denied`.
+    pub fn copy_from(&self, source: &Self, note: ChangeNote<'_>) -> Result<Commit> {
+        self.require_operation("copy-config")?;
+        let to_startup = (source.datastore(), self.datastore());
+        if to_startup == (Datastore::Running, Datastore::Startup) {
+            return self.unrestricted(note, |options| self.tree.copy_from(&source.tree, options));
+        }
+        let view = source.view()?;
+        if view.shows_all(&InstancePath::root()) {
+            return self.change(note, &|_| Ok(()), |options| {
+                self.tree.copy_from(&source.tree, options)
+            });
+        }
+        let mut builder = TreeBuilder::new();
+        view.read(&InstancePath::root(), &Selection::default(), &mut builder)?;
+        let edits = [Edit::replace_all(builder.finish()?)];
+        self.commit(&edits, note, &|_| Ok(()))
+    }
+
+    /// `<delete-config>` (RFC 6241 §7.4).
+    ///
+    /// # Errors
+    /// Those of [`Tree::delete_datastore`]; `access-denied`.
+    pub fn delete(&self, note: ChangeNote<'_>) -> Result<Commit> {
+        self.require_operation("delete-config")?;
+        self.change(note, &|_| Ok(()), |options| {
+            self.tree.delete_datastore(options)
+        })
+    }
+
+    /// The commits up to version `from`, newest first.
+    ///
+    /// # Errors
+    /// Those of [`Tree::history`].
+    pub fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
+        self.counted(|_| self.tree.history(from, limit))
+    }
+
+    /// The datastore at a version.
+    ///
+    /// # Errors
+    /// Those of [`Tree::at`].
+    pub fn at(&self, version: u64) -> Result<View> {
+        self.counted(|_| {
+            let view = self.tree.at(version)?;
+            let access = self.service.access(&self.session, view.schema())?;
+            Ok(view.with_access(access.table().cloned()))
+        })
+    }
+
+    /// Calls `visit` with each node that differs between two versions, and that the user can read in both.
+    ///
+    /// # Errors
+    /// Those of [`Tree::each_difference`].
+    pub fn each_difference(
+        &self,
+        from: u64,
+        to: u64,
+        visit: &mut dyn FnMut(&Arc<Schema>, &NodeChange) -> Result<()>,
+    ) -> Result<()> {
+        self.counted(|_| {
+            let mut known: Option<(Arc<Schema>, Arc<UserAccess>)> = None;
+            self.tree.each_difference(from, to, &mut |schema, change| {
+                let access = match &known {
+                    Some((of, access)) if Arc::ptr_eq(of, schema) => Arc::clone(access),
+                    _ => self.service.access(&self.session, schema)?,
+                };
+                let is_shown = access
+                    .table()
+                    .is_none_or(|table| table.allows(AccessOperation::Read, &change.path));
+                known = Some((Arc::clone(schema), access));
+                match is_shown {
+                    true => visit(schema, change),
+                    false => Ok(()),
+                }
+            })
+        })
+    }
+
+    /// Restores a version, in a new commit.
+    ///
+    /// # Errors
+    /// Those of [`Tree::rollback`]; `access-denied` for each node that the user may not change.
+    pub fn rollback(&self, version: u64, note: ChangeNote<'_>) -> Result<Commit> {
+        self.change(note, &|_| Ok(()), |options| {
+            self.tree.rollback(version, options)
+        })
+    }
+
+    /// How many versions are kept.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn retention(&self) -> Result<Retention> {
+        self.counted(|_| self.tree.retention())
+    }
+
+    /// Sets how many versions are kept.
+    ///
+    /// # Errors
+    /// Those of the store; `access-denied` for a user with restrictions.
+    pub fn set_retention(&self, retention: Retention) -> Result<()> {
+        self.require_unrestricted("retention")?;
+        self.changed(|_| self.tree.set_retention(retention))
+    }
+
+    /// Replaces the modules, or with `is_trial` reports what would happen.
+    ///
+    /// # Errors
+    /// Those of [`Store::upgrade_schema_set`](espalier_store::Store::upgrade_schema_set); `access-denied` for a user
+    /// with restrictions.
+    pub fn upgrade(
+        &self,
+        source: &SchemaSource,
+        unknown: UnknownData,
+        is_trial: bool,
+        note: ChangeNote<'_>,
+    ) -> Result<UpgradeReport> {
+        self.require_unrestricted("upgrade")?;
+        self.changed(|_| {
+            let author = self.author(note.author);
+            let options = UpgradeOptions {
+                unknown,
+                author: &author,
+                comment: note.comment,
+                session: self.session.owner(),
+                structure_only_anchor: None,
+            };
+            let store = self.tree.store();
+            let (dataspace, set) = store.schema_set_of(&self.tree)?;
+            match is_trial {
+                true => store.check_upgrade(&dataspace, &set, source, options, None),
+                false => store.upgrade_schema_set(&dataspace, &set, source, options),
+            }
+        })
+    }
+
+    /// Requires that no rule restricts the user: for operations that concern all data.
+    fn require_unrestricted(&self, name: &str) -> Result<()> {
+        let access = self.access()?;
+        let is_unrestricted = access
+            .table()
+            .is_none_or(|table| table.reads_all() && table.writes_all());
+        match is_unrestricted {
+            true => Ok(()),
+            false => Err(self.denied_operation(name)),
+        }
+    }
+
+    fn denied_operation(&self, name: &str) -> Error {
+        self.service.count_denied_operation();
+        let message = format!("access denied: {name}");
+        let error = DataError::new(ErrorTag::AccessDenied, message);
+        error.of_type(ErrorType::Protocol).into()
+    }
+
     /// Requires that the user may invoke a base operation (RFC 8341 §3.4.4).
     fn require_operation(&self, name: &str) -> Result<()> {
         self.require(NETCONF, name)
@@ -297,12 +494,7 @@ impl SessionDatastore {
         let node = id.and_then(|module| schema.child(None, module, name));
         match access.may_invoke(schema, module, name, node) {
             true => Ok(()),
-            false => {
-                self.service.count_denied_operation();
-                let message = format!("access denied: {name}");
-                let error = DataError::new(ErrorTag::AccessDenied, message);
-                Err(error.of_type(ErrorType::Protocol).into())
-            }
+            false => Err(self.denied_operation(name)),
         }
     }
 

@@ -12,6 +12,9 @@ use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use espalier_protocols::intake::{Held, Intake, IntakeError, media};
+use espalier_protocols::request_session::session_of;
+use espalier_protocols::restconf::Who;
+use espalier_service::{Service, SessionDatastore};
 use espalier_store::Tree;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use http::StatusCode;
@@ -78,22 +81,58 @@ pub struct WriteRoute {
     /// The maximum size of the body.
     pub bytes_max: u64,
     /// The handler, called on a thread that may block.
-    pub handler: fn(&Tree, &WriteRequest) -> Result<Response, Errors>,
+    pub handler: fn(&ServedTree, &WriteRequest) -> Result<Response, Errors>,
 }
+
+/// The running datastore that is served.
+#[derive(Clone)]
+pub struct ServedTree {
+    service: Service,
+    tree: Tree,
+}
+
+impl ServedTree {
+    /// Serves a running datastore.
+    pub fn new(service: Service, tree: Tree) -> Self {
+        Self { service, tree }
+    }
+
+    /// The datastore as the session of a request sees it.
+    ///
+    /// # Errors
+    /// `resource-denied` if there are too many sessions.
+    pub fn for_request(&self, parts: &Parts, session: &str) -> Result<SessionDatastore, Errors> {
+        let session = session_of(&self.service, parts, session)?;
+        Ok(self.service.datastore(&session, self.tree.clone()))
+    }
+}
+
+impl FromRequestParts<ServedTree> for RequestDatastore {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, served: &ServedTree) -> Result<Self, Response> {
+        let session = Who::of(&parts.headers).map_err(Errors::from);
+        let of = session.and_then(|who| served.for_request(parts, &who.session));
+        of.map(Self).map_err(|errors| error_response(&errors))
+    }
+}
+
+/// The running datastore, as the session of a request sees it.
+pub struct RequestDatastore(pub SessionDatastore);
 
 /// A builder of the routes below `/espalier`.
 pub struct AdminApi {
-    tree: Tree,
+    served: ServedTree,
     intake: Intake,
-    router: Router<Tree>,
+    router: Router<ServedTree>,
     paths: Map<String, Json>,
 }
 
 impl AdminApi {
-    /// Creates a builder without routes for a tree. `intake` buffers bodies.
-    pub fn new(tree: Tree, intake: Intake) -> Self {
+    /// Creates a builder without routes for a datastore. `intake` buffers bodies.
+    pub fn new(served: ServedTree, intake: Intake) -> Self {
         Self {
-            tree,
+            served,
             intake,
             router: Router::new(),
             paths: Map::new(),
@@ -103,7 +142,7 @@ impl AdminApi {
     /// Adds a read route.
     pub fn read_route<H, T>(mut self, path: &str, summary: &str, handler: H) -> Self
     where
-        H: Handler<T, Tree>,
+        H: Handler<T, ServedTree>,
         T: 'static,
     {
         self.router = self.router.route(path, get(handler));
@@ -113,8 +152,8 @@ impl AdminApi {
 
     /// Adds a write route.
     pub fn write_route(mut self, route: WriteRoute) -> Self {
-        let (tree, intake) = (self.tree.clone(), self.intake.clone());
-        let handler = move |request: Request| handle_write(tree, intake, route, request);
+        let (served, intake) = (self.served.clone(), self.intake.clone());
+        let handler = move |request: Request| handle_write(served, intake, route, request);
         self.router = self.router.route(route.path, post(handler));
         let content = route.body.media().iter();
         let content: Map<_, _> = content
@@ -150,11 +189,16 @@ impl AdminApi {
         let describe = move || async move { json_response(&*description) };
         self.router
             .route(OPENAPI_PATH, get(describe))
-            .with_state(self.tree)
+            .with_state(self.served)
     }
 }
 
-async fn handle_write(tree: Tree, intake: Intake, route: WriteRoute, request: Request) -> Response {
+async fn handle_write(
+    served: ServedTree,
+    intake: Intake,
+    route: WriteRoute,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
     let media = media(&parts.headers).map_or(String::new(), |media| media.essence);
     if !route.body.media().contains(&media.as_str()) {
@@ -169,7 +213,7 @@ async fn handle_write(tree: Tree, intake: Intake, route: WriteRoute, request: Re
         Err(error) => return intake_failure(&error),
     };
     let request = WriteRequest { parts, media, body };
-    let outcome = tokio::task::spawn_blocking(move || (route.handler)(&tree, &request));
+    let outcome = tokio::task::spawn_blocking(move || (route.handler)(&served, &request));
     match outcome.await {
         Ok(Ok(answer)) => answer,
         Ok(Err(errors)) => error_response(&errors),
@@ -247,6 +291,7 @@ pub fn error_response(errors: &Errors) -> Response {
             | ErrorTag::ResourceDenied,
         ) => StatusCode::CONFLICT,
         Some(ErrorTag::OperationFailed) if is_data_error(errors) => StatusCode::PRECONDITION_FAILED,
+        Some(ErrorTag::AccessDenied) => StatusCode::FORBIDDEN,
         Some(ErrorTag::OperationNotSupported) => StatusCode::METHOD_NOT_ALLOWED,
         Some(ErrorTag::OperationFailed) => StatusCode::INTERNAL_SERVER_ERROR,
         Some(ErrorTag::TooBig) => StatusCode::PAYLOAD_TOO_LARGE,

@@ -4,10 +4,9 @@
 //!   [`Outcome`](crate::endpoint::Outcome).
 
 use axum::response::Response;
-use espalier_store::Tree;
 use espalier_yang::Errors;
 
-use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute, json_response};
+use super::admin_api::{AdminApi, BodyKind, ServedTree, WriteRequest, WriteRoute, json_response};
 use crate::endpoint::{DATASTORES_PATH, OperationRequest, perform};
 use espalier_terminal::Failure;
 
@@ -25,8 +24,9 @@ pub fn add(api: AdminApi) -> AdminApi {
     })
 }
 
-fn perform_operation(tree: &Tree, request: &WriteRequest) -> Result<Response, Errors> {
+fn perform_operation(served: &ServedTree, request: &WriteRequest) -> Result<Response, Errors> {
     let operation: OperationRequest = request.object()?;
-    let outcome = perform(tree, &operation).map_err(Failure::into_errors)?;
+    let of = served.for_request(&request.parts, &operation.session)?;
+    let outcome = perform(&of, &operation).map_err(Failure::into_errors)?;
     Ok(json_response(&outcome))
 }

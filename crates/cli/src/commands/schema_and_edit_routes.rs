@@ -12,17 +12,18 @@ use axum::body::Bytes;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Response};
 use espalier_protocols::restconf::Who;
-use espalier_store::{CommitOptions, Datastore, Error, Tree, UnknownData, UpgradeOptions};
+use espalier_service::{ChangeNote, SessionDatastore};
+use espalier_store::{Datastore, Error, UnknownData};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, ErrorTag, Errors};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde::Deserialize;
 
-use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute, json_response};
+use super::admin_api::{AdminApi, BodyKind, ServedTree, WriteRequest, WriteRoute, json_response};
 use crate::commands::edit::EDIT_BYTES_MAX;
 use crate::endpoint::{
-    EDIT_PATH, EditParameters, SCHEMA_PATH, SOURCE_BYTES_MAX, annotated_tree, tree_of_datastore,
+    EDIT_PATH, EditParameters, SCHEMA_PATH, SOURCE_BYTES_MAX, annotated_tree, named_datastore,
     upgrade_json,
 };
 use espalier_terminal::document::Format;
@@ -63,26 +64,18 @@ struct UpgradeQuery {
     dry_run: bool,
 }
 
-fn upgrade(tree: &Tree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
+fn upgrade(served: &ServedTree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
     let Query(query) = Query::<UpgradeQuery>::try_from_uri(&request.parts.uri)
         .map_err(|error| DataError::new(ErrorTag::InvalidValue, error.body_text()))?;
     let source: SchemaSource = request.object()?;
     let identity = Who::of(&request.parts.headers)?;
-    let options = UpgradeOptions {
-        unknown: UnknownData::of(query.drop_unknown),
+    let note = ChangeNote {
         author: identity.author.as_deref().unwrap_or("espalier upgrade"),
         comment: &identity.comment,
-        session: &identity.session,
-        structure_only_anchor: None,
     };
-    let store = tree.store();
-    let report = store
-        .schema_set_of(tree)
-        .and_then(|(dataspace, set)| match query.dry_run {
-            true => store.check_upgrade(&dataspace, &set, &source, options, None),
-            false => store.upgrade_schema_set(&dataspace, &set, &source, options),
-        });
-    match report {
+    let of = served.for_request(&request.parts, &identity.session)?;
+    let unknown = UnknownData::of(query.drop_unknown);
+    match of.upgrade(&source, unknown, query.dry_run, note) {
         Ok(report) => Ok(json_response(&upgrade_json(&report))),
         Err(Error::Upgrade { errors, .. } | Error::Data(errors)) => Err(errors),
         Err(error @ (Error::Schema(_) | Error::Unknown { .. })) => {
@@ -108,7 +101,7 @@ fn running() -> String {
     Datastore::Running.name().to_owned()
 }
 
-fn edit(tree: &Tree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
+fn edit(served: &ServedTree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
     let Query(query) = Query::<EditQuery>::try_from_uri(&request.parts.uri)
         .map_err(|error| DataError::new(ErrorTag::InvalidValue, error.body_text()))?;
     let format = match request.media == Format::Xml.media_type() {
@@ -116,26 +109,24 @@ fn edit(tree: &Tree, request: &WriteRequest) -> std::result::Result<Response, Er
         false => Format::Json,
     };
     let identity = Who::of(&request.parts.headers)?;
-    let tree = tree_of_datastore(tree, &query.datastore, &identity.session)
-        .map_err(Failure::into_errors)?;
-    apply(&tree, &identity, (request.body(), format), query.parameters)?;
+    let running = served.for_request(&request.parts, &identity.session)?;
+    let of = named_datastore(&running, &query.datastore).map_err(Failure::into_errors)?;
+    apply(&of, &identity, (request.body(), format), query.parameters)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 fn apply(
-    tree: &Tree,
+    of: &SessionDatastore,
     identity: &Who,
     (text, format): (&[u8], Format),
     parameters: EditParameters,
 ) -> std::result::Result<(), Errors> {
-    let document = annotated_tree(tree.schema(), text, format).map_err(Failure::into_errors)?;
-    let options = CommitOptions {
+    let document = annotated_tree(of.schema(), text, format).map_err(Failure::into_errors)?;
+    let note = ChangeNote {
         author: identity.author.as_deref().unwrap_or(AUTHOR),
         comment: &identity.comment,
-        session: &identity.session,
-        ..CommitOptions::default()
     };
-    match parameters.apply(tree, document, options) {
+    match parameters.apply(of, document, note) {
         Ok(_) => Ok(()),
         Err(Error::Data(errors)) => Err(errors),
         Err(error) => {

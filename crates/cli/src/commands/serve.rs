@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::commands::admin_api::AdminApi;
+use crate::commands::admin_api::{AdminApi, ServedTree};
 use crate::commands::index_builds::resume_index_builds;
 use crate::commands::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::{
@@ -193,14 +193,11 @@ impl Serve {
 
 /// The routes of a tree.
 fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
-    let admin = AdminApi::new(tree.clone(), config.intake.clone());
+    let service = Service::without_access_control(tree.clone());
+    let served = ServedTree::new(service.clone(), tree.clone());
+    let admin = AdminApi::new(served, config.intake.clone());
     let source = endpoint::source_of(tree, settings)?;
-    let mut service = Restconf::new(
-        Service::without_access_control(tree.clone()),
-        tree.clone(),
-        &source,
-        config,
-    );
+    let mut service = Restconf::new(service, tree.clone(), &source, config);
     for datastore in SERVED_DATASTORES {
         service = service.with_datastore(datastore.name(), tree.sibling_datastore(datastore, "")?);
     }

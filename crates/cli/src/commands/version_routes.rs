@@ -11,12 +11,10 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use espalier_protocols::restconf::{BodyWriter, stream};
-use espalier_store::{
-    CommitOptions, Content, Error, HISTORY_PAGE_MAX, Tree, WithDefaults, WithOrigin,
-};
+use espalier_protocols::restconf::{BodyWriter, Who, stream};
+use espalier_service::{ChangeNote, SessionDatastore};
+use espalier_store::{Content, Error, HISTORY_PAGE_MAX, WithDefaults, WithOrigin};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -24,7 +22,8 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 
 use super::admin_api::{
-    AdminApi, BodyKind, Parameters, WriteRequest, WriteRoute, error_response, json_response,
+    AdminApi, BodyKind, Parameters, RequestDatastore, ServedTree, WriteRequest, WriteRoute,
+    error_response, json_response,
 };
 use crate::endpoint::{
     AT_PATH, Changed, CommitBody, DIFF_PATH, Differences, HISTORY_PATH, LineStyle, RETENTION_PATH,
@@ -101,10 +100,10 @@ fn history_limit() -> usize {
 }
 
 async fn history(
-    State(tree): State<Tree>,
+    RequestDatastore(of): RequestDatastore,
     Parameters(query): Parameters<HistoryQuery>,
 ) -> Response {
-    let page = blocking(move || tree.history(query.from, query.limit).map_err(to_errors)).await;
+    let page = blocking(move || of.history(query.from, query.limit).map_err(to_errors)).await;
     match page {
         Ok(page) => {
             let page: Vec<_> = page.into_iter().map(CommitBody::from).collect();
@@ -122,20 +121,23 @@ struct DiffQuery {
     path: String,
 }
 
-async fn diff(State(tree): State<Tree>, Parameters(query): Parameters<DiffQuery>) -> Response {
+async fn diff(
+    RequestDatastore(of): RequestDatastore,
+    Parameters(query): Parameters<DiffQuery>,
+) -> Response {
     let media = match query.style {
         LineStyle::Text => "text/plain; charset=utf-8",
         LineStyle::Json => "application/x-ndjson",
     };
     stream_response(media, move |out| {
-        let path = parse_path(&tree, &query.path)?;
+        let path = parse_path(&of, &query.path)?;
         let differences = Differences {
             from: query.from,
             to: query.to,
             path: &path,
             style: query.style,
         };
-        diff_lines(&tree, &differences, &mut |line| {
+        diff_lines(&of, &differences, &mut |line| {
             let written = out.write_all(line).and_then(|()| out.write_all(b"\n"));
             written.map_err(|_| Error::Stopped)
         })
@@ -159,7 +161,7 @@ struct AtQuery {
 }
 
 async fn at(
-    State(tree): State<Tree>,
+    RequestDatastore(of): RequestDatastore,
     headers: HeaderMap,
     Parameters(query): Parameters<AtQuery>,
 ) -> Response {
@@ -169,7 +171,7 @@ async fn at(
         _ => Format::Json,
     };
     stream_response(format.media_type(), move |out| {
-        let view = tree.at(query.version).map_err(to_errors)?;
+        let view = of.at(query.version).map_err(to_errors)?;
         // Parsed by the schema of that version.
         let path = InstancePath::parse_cli_path(view.schema(), &query.path)?;
         let read = Read {
@@ -196,34 +198,35 @@ async fn at(
     .await
 }
 
-fn rollback(tree: &Tree, request: &WriteRequest) -> Result<Response, Errors> {
+fn rollback(served: &ServedTree, request: &WriteRequest) -> Result<Response, Errors> {
     let rollback: Rollback = request.object()?;
-    let options = CommitOptions {
+    let note = ChangeNote {
         author: &rollback.author,
         comment: &rollback.comment,
-        ..CommitOptions::default()
     };
-    let commit = tree
-        .rollback(rollback.version, options)
-        .map_err(to_errors)?;
+    let who = Who::of(&request.parts.headers)?;
+    let of = served.for_request(&request.parts, &who.session)?;
+    let commit = of.rollback(rollback.version, note).map_err(to_errors)?;
     Ok(json_response(&Changed::from(commit)))
 }
 
-async fn retention(State(tree): State<Tree>) -> Response {
-    match blocking(move || tree.retention().map_err(to_errors)).await {
+async fn retention(RequestDatastore(of): RequestDatastore) -> Response {
+    match blocking(move || of.retention().map_err(to_errors)).await {
         Ok(retention) => json_response(&RetentionBody::from(retention)),
         Err(response) => response,
     }
 }
 
-fn set_retention(tree: &Tree, request: &WriteRequest) -> Result<Response, Errors> {
+fn set_retention(served: &ServedTree, request: &WriteRequest) -> Result<Response, Errors> {
     let retention: RetentionBody = request.object()?;
-    tree.set_retention(retention.into()).map_err(to_errors)?;
+    let who = Who::of(&request.parts.headers)?;
+    let of = served.for_request(&request.parts, &who.session)?;
+    of.set_retention(retention.into()).map_err(to_errors)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-fn parse_path(tree: &Tree, path: &str) -> Result<InstancePath, Errors> {
-    Ok(InstancePath::parse_cli_path(tree.schema(), path)?)
+fn parse_path(of: &SessionDatastore, path: &str) -> Result<InstancePath, Errors> {
+    Ok(InstancePath::parse_cli_path(of.schema(), path)?)
 }
 
 /// A streamed response. An error before its first byte becomes an error response; a later one breaks the connection.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
+use espalier_service::{ChangeNote, SessionDatastore};
 use espalier_store::{
-    Commit, CommitInfo, CommitOptions, Content, Edit, ErrorOption, LoadMode, Retention, TestOption,
-    Tree, WithDefaults, WithOrigin,
+    Commit, CommitInfo, Content, Edit, ErrorOption, LoadMode, Retention, TestOption, WithDefaults,
+    WithOrigin,
 };
 use espalier_yang::data::{DataTree, Operation};
 use espalier_yang::schema::SchemaSource;
@@ -215,9 +216,9 @@ impl EditParameters {
     /// As [`Tree::edit_config`].
     pub fn apply(
         self,
-        tree: &Tree,
+        of: &SessionDatastore,
         document: DataTree,
-        options: CommitOptions<'_>,
+        note: ChangeNote<'_>,
     ) -> espalier_store::Result<Option<Commit>> {
         let test = match self.test_option {
             TestChoice::Set => TestOption::Set,
@@ -225,7 +226,7 @@ impl EditParameters {
             TestChoice::TestOnly => TestOption::TestOnly,
         };
         let edits = [self.edit(document)];
-        let report = tree.edit_config(&edits, test, ErrorOption::RollbackOnError, options)?;
+        let report = of.edit_config(&edits, test, ErrorOption::RollbackOnError, note)?;
         Ok(report.commit)
     }
 }

@@ -4,9 +4,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use espalier_keyspace::Driver;
+use espalier_service::access::Caller;
+use espalier_service::session::{NewSession, SessionKind, Transport};
+use espalier_service::{ChangeNote, Service, SessionDatastore};
 use espalier_store::{
-    Commit, CommitInfo, CommitOptions, Edit, Error, LoadOptions, Retention, Store, SystemClock,
-    Tree,
+    Commit, CommitInfo, Edit, Error, LoadOptions, Retention, Store, SystemClock, Tree,
 };
 use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilder};
 use espalier_yang::schema::SchemaSource;
@@ -24,10 +26,10 @@ use espalier_terminal::{Failure, Result};
 
 /// A tree of a store.
 pub struct Local {
-    tree: Tree,
+    of: SessionDatastore,
+    store: Store,
     source: SchemaSource,
     replaced: Option<ReplacedModules>,
-    session: String,
     author: String,
     comment: String,
 }
@@ -145,11 +147,21 @@ impl Local {
     /// Creates the endpoint of an open tree.
     pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
         let source = source_of(&tree, settings)?;
+        let store = tree.store().clone();
+        let service = Service::without_access_control(tree.clone());
+        let session = service.sessions().open(NewSession {
+            caller: Caller::default(),
+            transport: Transport::CommandLine,
+            peer: String::new(),
+            kind: SessionKind::Connection,
+            name: settings.session().to_owned(),
+        });
+        let session = session.map_err(|error| Failure::data(error.to_string()))?;
         Ok(Self {
-            tree,
+            of: service.datastore(&session, tree),
+            store,
             source,
             replaced: None,
-            session: settings.session().to_owned(),
             author: settings.author().to_owned(),
             comment: settings.comment.clone().unwrap_or_default(),
         })
@@ -161,16 +173,15 @@ impl Local {
     }
 
     fn load_document(&self, upload: Upload<'_>) -> Result<Loaded> {
-        let schema = Arc::clone(self.tree.schema());
+        let schema = Arc::clone(self.of.schema());
         let options = LoadOptions {
             mode: upload.mode,
             author: &self.author,
             comment: &self.comment,
-            session: &self.session,
             ..LoadOptions::default()
         };
         let input: &mut dyn io::Read = upload.input;
-        let report = self.tree.load(options, &mut |sink| {
+        let report = self.of.load(options, &mut |sink| {
             let options = ParseOptions {
                 metadata: MetadataMode::Plain,
                 ..ParseOptions::default()
@@ -201,20 +212,18 @@ impl Local {
                 format,
                 parameters,
             } => {
-                let document = annotated_tree(self.tree.schema(), &text, format)?;
-                let commit = parameters.apply(&self.tree, document, self.options())?;
+                let document = annotated_tree(self.of.schema(), &text, format)?;
+                let commit = parameters.apply(&self.of, document, self.note())?;
                 return Ok(commit.map(Changed::from).unwrap_or_default());
             }
         };
-        Ok(self.tree.commit(&edits, self.options())?.into())
+        Ok(self.of.commit(&edits, self.note(), &|_| Ok(()))?.into())
     }
 
-    fn options(&self) -> CommitOptions<'_> {
-        CommitOptions {
+    fn note(&self) -> ChangeNote<'_> {
+        ChangeNote {
             author: &self.author,
             comment: &self.comment,
-            session: &self.session,
-            ..CommitOptions::default()
         }
     }
 }
@@ -272,19 +281,19 @@ impl Endpoint for Local {
     }
 
     fn schema(&self) -> Result<Arc<Schema>> {
-        Ok(Arc::clone(self.tree.schema()))
+        Ok(Arc::clone(self.of.schema()))
     }
 
     fn schema_at(&self, version: Option<u64>) -> Result<Arc<Schema>> {
         match version {
-            Some(version) => Ok(Arc::clone(self.tree.at(version)?.schema())),
+            Some(version) => Ok(Arc::clone(self.of.at(version)?.schema())),
             None => self.schema(),
         }
     }
 
     fn revert_modules(&self, failure: Failure) -> Failure {
         match &self.replaced {
-            Some(replaced) => replaced.revert(self.tree.store(), failure),
+            Some(replaced) => replaced.revert(&self.store, failure),
             None => failure,
         }
     }
@@ -295,14 +304,14 @@ impl Endpoint for Local {
 
     fn read(&self, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
         let view = match read.at {
-            Some(version) => self.tree.at(version)?,
-            None => self.tree.view()?,
+            Some(version) => self.of.at(version)?,
+            None => self.of.view()?,
         };
         print_view(&view, view.schema(), read, out)
     }
 
     fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
-        Ok(self.tree.history(from, limit)?)
+        Ok(self.of.history(from, limit)?)
     }
 
     fn diff(
@@ -311,7 +320,7 @@ impl Endpoint for Local {
         line: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut failure = None;
-        let result = diff_lines(&self.tree, differences, &mut |text| {
+        let result = diff_lines(&self.of, differences, &mut |text| {
             line(text).map_err(|error| {
                 failure = Some(error);
                 Error::Stopped
@@ -324,25 +333,23 @@ impl Endpoint for Local {
     }
 
     fn rollback(&self, rollback: &Rollback) -> Result<Changed> {
-        let options = CommitOptions {
+        let note = ChangeNote {
             author: &rollback.author,
             comment: &rollback.comment,
-            session: &self.session,
-            ..CommitOptions::default()
         };
-        Ok(self.tree.rollback(rollback.version, options)?.into())
+        Ok(self.of.rollback(rollback.version, note)?.into())
     }
 
     fn retention(&self) -> Result<Retention> {
-        Ok(self.tree.retention()?)
+        Ok(self.of.retention()?)
     }
 
     fn perform(&self, request: &OperationRequest) -> Result<Outcome> {
-        self.or_revert_modules(perform(&self.tree, request))
+        self.or_revert_modules(perform(&self.of, request))
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {
-        Ok(self.tree.set_retention(retention)?)
+        Ok(self.of.set_retention(retention)?)
     }
 
     fn change(&self, change: Change) -> Result<Changed> {

@@ -27,8 +27,8 @@ pub use local::{
 };
 pub use open::{open, open_existing};
 pub use operations::{
-    ConflictPreference, DatastoreOperation, LockOwner, OperationRequest, Outcome, perform,
-    tree_of_datastore,
+    ConflictPreference, DatastoreOperation, LockOwner, OperationRequest, Outcome, named_datastore,
+    perform,
 };
 pub use remote::{EDIT_PATH, Remote, SCHEMA_PATH, SOURCE_BYTES_MAX};
 pub use remote_operations::DATASTORES_PATH;

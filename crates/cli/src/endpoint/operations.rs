@@ -1,9 +1,8 @@
 //! Operations on whole datastores: commit, validate, lock, copy and others. A command on a store and a server perform
 //! them by the same code.
 
-use espalier_store::{
-    Commit, CommitOptions, ConfirmOptions, Conflict, Datastore, Locks, Resolution, Tree,
-};
+use espalier_service::{ChangeNote, SessionDatastore};
+use espalier_store::{Commit, ConfirmOptions, Conflict, Datastore, Locks, Resolution};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -111,18 +110,15 @@ pub struct Outcome {
     pub text: String,
 }
 
-/// Performs the operation on a datastore of the same anchor as `tree`.
-pub fn perform(tree: &Tree, request: &OperationRequest) -> Result<Outcome> {
-    let session = request.session.as_str();
-    let tree = tree_of_datastore(tree, &request.datastore, session)?;
-    let options = CommitOptions {
+/// Performs the operation on a datastore of the same anchor as `running`, for its session.
+pub fn perform(running: &SessionDatastore, request: &OperationRequest) -> Result<Outcome> {
+    let of = named_datastore(running, &request.datastore)?;
+    let note = ChangeNote {
         author: &request.author,
         comment: &request.comment,
-        session,
-        ..CommitOptions::default()
     };
     match &request.operation {
-        DatastoreOperation::Locks => locks(&tree),
+        DatastoreOperation::Locks => locks(&of),
         DatastoreOperation::Commit {
             confirmed,
             persist,
@@ -133,47 +129,47 @@ pub fn perform(tree: &Tree, request: &OperationRequest) -> Result<Outcome> {
                 persist: persist.as_deref(),
                 persist_id: persist_id.as_deref(),
             };
-            commit(&tree, confirmed, options)
+            commit(&of, confirmed, note)
         }
         DatastoreOperation::Cancel { persist_id } => {
-            let commit = tree.cancel_commit(persist_id.as_deref(), options)?;
+            let commit = of.cancel_commit(persist_id.as_deref(), note)?;
             Ok(committed(commit, "taken back"))
         }
         DatastoreOperation::Validate => {
-            tree.validate()?;
+            of.validate()?;
             Ok(done(json!({"valid": true}), "valid"))
         }
         DatastoreOperation::Discard => {
-            tree.discard(options)?;
+            of.discard_changes(note)?;
             Ok(done(json!({"discarded": true}), "discarded"))
         }
-        DatastoreOperation::Update { prefer } => update(&tree, *prefer, options),
-        DatastoreOperation::Lock { paths } => lock(&tree, paths, session),
-        DatastoreOperation::Unlock { id, of: owner } => unlock(&tree, *id, *owner, session),
+        DatastoreOperation::Update { prefer } => update(&of, *prefer, note),
+        DatastoreOperation::Lock { paths } => lock(&of, paths),
+        DatastoreOperation::Unlock { id, of: owner } => unlock(&of, *id, *owner),
         DatastoreOperation::Copy { from } => {
-            let source = tree_of_datastore(&tree, from, session)?;
-            let commit = tree.copy_from(&source, options)?;
-            let what = format!("copied; {}", tree.datastore().name());
+            let source = named_datastore(&of, from)?;
+            let commit = of.copy_from(&source, note)?;
+            let what = format!("copied; {}", of.datastore().name());
             Ok(committed(commit, &what))
         }
         DatastoreOperation::Delete => {
-            let commit = tree.delete_datastore(options)?;
+            let commit = of.delete(note)?;
             Ok(committed(commit, "deleted"))
         }
         DatastoreOperation::EndSession => {
-            tree.store().end_session(session)?;
-            Ok(done(json!({"ended": session}), "ended"))
+            of.end()?;
+            Ok(done(json!({"ended": request.session}), "ended"))
         }
     }
 }
 
 /// Another datastore of the same anchor, by name.
-pub fn tree_of_datastore(tree: &Tree, name: &str, session: &str) -> Result<Tree> {
+pub fn named_datastore(of: &SessionDatastore, name: &str) -> Result<SessionDatastore> {
     let datastore = Datastore::named(name).ok_or_else(|| {
         let message = format!("there is no datastore “{name}”");
         DataError::new(ErrorTag::InvalidValue, message)
     })?;
-    Ok(tree.sibling_datastore(datastore, session)?)
+    Ok(of.sibling(datastore)?)
 }
 
 fn done(value: Value, text: &str) -> Outcome {
@@ -192,13 +188,13 @@ fn committed(commit: Commit, what: &str) -> Outcome {
 }
 
 fn commit(
-    tree: &Tree,
+    of: &SessionDatastore,
     confirmed: ConfirmOptions<'_>,
-    options: CommitOptions<'_>,
+    note: ChangeNote<'_>,
 ) -> Result<Outcome> {
-    let running = tree.sibling_datastore(Datastore::Running, "")?;
+    let running = of.sibling(Datastore::Running)?;
     let confirms = confirmed.timeout.is_none() && running.locks()?.pending.is_some();
-    let commit = tree.commit_confirmed(confirmed, options)?;
+    let commit = of.commit_candidate(confirmed, note)?;
     let mut outcome = committed(commit, "committed");
     if let Some(seconds) = confirmed.timeout {
         outcome.value["confirm-within"] = json!(seconds);
@@ -214,16 +210,16 @@ fn commit(
 }
 
 fn update(
-    tree: &Tree,
+    of: &SessionDatastore,
     prefer: Option<ConflictPreference>,
-    options: CommitOptions<'_>,
+    note: ChangeNote<'_>,
 ) -> Result<Outcome> {
     let resolution = match prefer {
         None => Resolution::RevertOnConflict,
         Some(ConflictPreference::Running) => Resolution::PreferRunning,
         Some(ConflictPreference::Candidate) => Resolution::PreferCandidate,
     };
-    let conflicts = tree.update(resolution, options)?;
+    let conflicts = of.update(resolution, note)?;
     let items: Vec<Value> = conflicts.iter().map(conflict).collect();
     let mut text = match conflicts.len() {
         0 => "updated, without conflicts".to_owned(),
@@ -250,40 +246,40 @@ fn conflict(conflict: &Conflict) -> Value {
     })
 }
 
-fn lock(tree: &Tree, paths: &[String], session: &str) -> Result<Outcome> {
+fn lock(of: &SessionDatastore, paths: &[String]) -> Result<Outcome> {
     if paths.is_empty() {
-        tree.lock(session)?;
+        of.lock()?;
         return Ok(done(json!({"locked": true}), "locked"));
     }
     let parse = |text: &String| {
-        InstancePath::parse_cli_path(tree.schema(), text).map_err(|error| error.at(text))
+        InstancePath::parse_cli_path(of.schema(), text).map_err(|error| error.at(text))
     };
     let paths = paths
         .iter()
         .map(parse)
         .collect::<std::result::Result<Vec<_>, _>>()?;
-    let partial = tree.partial_lock(&paths, session)?;
+    let partial = of.partial_lock(&paths)?;
     let text = format!("locked: partial lock {}", partial.id);
     Ok(done(json!({"locked": true, "id": partial.id}), &text))
 }
 
-fn unlock(tree: &Tree, id: Option<u32>, owner: LockOwner, session: &str) -> Result<Outcome> {
+fn unlock(of: &SessionDatastore, id: Option<u32>, owner: LockOwner) -> Result<Outcome> {
     match (id, owner) {
-        (None, LockOwner::Session) => tree.unlock(session)?,
-        (None, LockOwner::Anybody) => tree.break_lock()?,
-        (Some(id), LockOwner::Session) => tree.partial_unlock(id, session)?,
-        (Some(id), LockOwner::Anybody) => tree.break_partial_lock(id)?,
+        (None, LockOwner::Session) => of.unlock()?,
+        (None, LockOwner::Anybody) => of.break_lock()?,
+        (Some(id), LockOwner::Session) => of.partial_unlock(id)?,
+        (Some(id), LockOwner::Anybody) => of.break_partial_lock(id)?,
     }
     Ok(done(json!({"unlocked": true}), "unlocked"))
 }
 
-fn locks(tree: &Tree) -> Result<Outcome> {
+fn locks(of: &SessionDatastore) -> Result<Outcome> {
     let Locks {
         lock,
         partial,
         pending,
-    } = tree.locks()?;
-    let name = tree.datastore().name();
+    } = of.locks()?;
+    let name = of.datastore().name();
     let mut lines = Vec::new();
     if let Some(lock) = &lock {
         lines.push(format!("{name}: locked by session “{}”", lock.session));
@@ -297,7 +293,7 @@ fn locks(tree: &Tree) -> Result<Outcome> {
         ));
     }
     if let Some(pending) = &pending {
-        let left = tree.remaining(pending).as_secs();
+        let left = of.remaining(pending).as_secs();
         lines.push(format!(
             "{name}: a commit of session “{}” is to be confirmed within {left} s, else version {} is restored",
             pending.session, pending.restores

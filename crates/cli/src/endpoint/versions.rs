@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use espalier_store::{Tree, View, WithDefaults, write_change_json, write_change_text};
+use espalier_service::SessionDatastore;
+use espalier_store::{View, WithDefaults, write_change_json, write_change_text};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
@@ -48,21 +49,21 @@ pub struct Rollback {
 
 /// Passes each line of a comparison to `line`, without its newline. An error of `line` ends the comparison.
 pub fn diff_lines(
-    tree: &Tree,
+    of: &SessionDatastore,
     differences: &Differences<'_>,
     line: &mut dyn FnMut(&[u8]) -> espalier_store::Result<()>,
 ) -> espalier_store::Result<()> {
     let path = differences.path;
-    let named = path.to_instance_identifier(tree.schema());
+    let named = path.to_instance_identifier(of.schema());
     let mut cached: Option<(Arc<Schema>, InstancePath)> = None;
     let mut buffer = Vec::new();
-    tree.each_difference(differences.from, differences.to, &mut |schema, change| {
+    of.each_difference(differences.from, differences.to, &mut |schema, change| {
         // The node ids of a path depend on the schema of the version.
         if !cached
             .as_ref()
             .is_some_and(|(cached, _)| Arc::ptr_eq(cached, schema))
         {
-            let path = path_in_schema(schema, tree.schema(), path, &named);
+            let path = path_in_schema(schema, of.schema(), path, &named);
             cached = path.map(|path| (Arc::clone(schema), path));
         }
         let Some((_, path)) = &cached else {

@@ -43,5 +43,4 @@ pub use request_identity::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER, Who};
 pub use response_body::{BodyWriter, stream};
 pub(crate) use routes::early_error_response;
 pub use routes::router;
-pub use service::Peer;
 pub use service::{PRIVATE_CANDIDATE, Restconf};

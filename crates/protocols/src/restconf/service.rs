@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use espalier_service::access::Caller;
-use espalier_service::session::{NewSession, Session, SessionKind, Transport};
+use espalier_service::session::Session;
 use espalier_service::{Service, SessionDatastore};
 use espalier_store::{Datastore, Tree};
+use espalier_yang::Schema;
 use espalier_yang::schema::SchemaSource;
-use espalier_yang::{ErrorTag, Schema};
 use http::request::Parts;
 use tokio::sync::Semaphore;
 
@@ -17,20 +16,10 @@ use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
 use super::server_description::{self, Element, Library, ModuleTexts, Xrd};
+use crate::request_session::session_of;
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
-
-/// The peer of a connection, as the server found it. An extension of requests.
-#[derive(Clone, Debug)]
-pub struct Peer {
-    /// The user.
-    pub caller: Caller,
-    /// How the connection was made.
-    pub transport: Transport,
-    /// The address.
-    pub address: String,
-}
 
 /// The RESTCONF service: a tree for each datastore, and the documents that describe the server.
 pub struct Restconf {
@@ -94,23 +83,9 @@ impl Restconf {
         &self.datastores[0].1
     }
 
-    /// The session of a request. A request that names none has one of its own.
+    /// The session of a request.
     pub(super) fn session(&self, parts: &Parts, name: &str) -> Result<Arc<Session>> {
-        let peer = parts.extensions.get::<Peer>();
-        let new = NewSession {
-            caller: peer.map(|peer| peer.caller.clone()).unwrap_or_default(),
-            transport: peer.map_or(Transport::Http, |peer| peer.transport),
-            peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
-            kind: SessionKind::Named,
-            name: name.to_owned(),
-        };
-        let sessions = self.service.sessions();
-        match name.is_empty() {
-            true => Ok(sessions.unlisted(new)),
-            false => sessions
-                .open(new)
-                .map_err(|error| Failure::new(ErrorTag::ResourceDenied, error.to_string())),
-        }
+        Ok(session_of(&self.service, parts, name)?)
     }
 
     /// The datastore at `{+restconf}/data`, for a session.

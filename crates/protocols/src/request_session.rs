@@ -1,0 +1,43 @@
+//! The session of an HTTP request.
+
+use std::sync::Arc;
+
+use espalier_service::Service;
+use espalier_service::access::Caller;
+use espalier_service::session::{NewSession, Session, SessionKind, Transport};
+use espalier_yang::{DataError, ErrorTag, ErrorType};
+use http::request::Parts;
+
+/// The peer of a connection, as the server found it. An extension of requests.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The user.
+    pub caller: Caller,
+    /// How the connection was made.
+    pub transport: Transport,
+    /// The address.
+    pub address: String,
+}
+
+/// The session that a request names; one of its own if `name` is empty.
+///
+/// # Errors
+/// `resource-denied` if there are too many sessions.
+pub fn session_of(service: &Service, parts: &Parts, name: &str) -> Result<Arc<Session>, DataError> {
+    let peer = parts.extensions.get::<Peer>();
+    let new = NewSession {
+        caller: peer.map(|peer| peer.caller.clone()).unwrap_or_default(),
+        transport: peer.map_or(Transport::Http, |peer| peer.transport),
+        peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
+        kind: SessionKind::Named,
+        name: name.to_owned(),
+    };
+    let sessions = service.sessions();
+    match name.is_empty() {
+        true => Ok(sessions.unlisted(new)),
+        false => sessions.open(new).map_err(|error| {
+            let error = DataError::new(ErrorTag::ResourceDenied, error.to_string());
+            error.of_type(ErrorType::Protocol)
+        }),
+    }
+}
