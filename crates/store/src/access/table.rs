@@ -64,6 +64,7 @@ pub(crate) struct Decision {
     pub active: ActiveConditions,
 }
 
+// Not evaluated node by node, as the RFC describes it: docs/decisions/0066.
 /// The access rules of a user for one schema. Immutable.
 pub struct AccessTable {
     pub(super) programs: Vec<Program>,

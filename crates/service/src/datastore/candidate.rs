@@ -1,0 +1,65 @@
+//! Candidates: commit, confirm, cancel, discard, update, validate.
+
+use espalier_store::{Commit, ConfirmOptions, Conflict, Resolution, Result};
+
+use super::{ChangeNote, SessionDatastore};
+use crate::access::may_read;
+
+impl SessionDatastore {
+    /// `<commit>` (RFC 6241 §8.3.4.1, §8.4), of a candidate.
+    ///
+    /// # Errors
+    /// Those of [`Tree::commit_confirmed`]; `access-denied`.
+    pub fn commit_candidate(
+        &self,
+        confirm: ConfirmOptions<'_>,
+        note: ChangeNote<'_>,
+    ) -> Result<Commit> {
+        self.require_operation("commit")?;
+        self.change(note, &|_| Ok(()), |options| {
+            self.tree.commit_confirmed(confirm, options)
+        })
+    }
+
+    /// `<cancel-commit>` (RFC 6241 §8.4.4.1).
+    ///
+    /// # Errors
+    /// Those of [`Tree::cancel_commit`]; `access-denied` for the operation.
+    pub fn cancel_commit(&self, persist_id: Option<&str>, note: ChangeNote<'_>) -> Result<Commit> {
+        self.require_operation("cancel-commit")?;
+        // The server restores what was there before: the rules on data do not apply.
+        self.unrestricted(note, |options| self.tree.cancel_commit(persist_id, options))
+    }
+
+    /// `<discard-changes>` (RFC 6241 §8.3.4.2).
+    ///
+    /// # Errors
+    /// Those of [`Tree::discard`]; `access-denied` for the operation.
+    pub fn discard_changes(&self, note: ChangeNote<'_>) -> Result<()> {
+        self.require_operation("discard-changes")?;
+        self.unrestricted(note, |options| self.tree.discard(options))
+    }
+
+    /// Rebases a candidate on the newest running.
+    ///
+    /// # Errors
+    /// Those of [`Tree::update`].
+    pub fn update(&self, resolution: Resolution, note: ChangeNote<'_>) -> Result<Vec<Conflict>> {
+        let mut conflicts =
+            self.unrestricted(note, |options| self.tree.update(resolution, options))?;
+        let access = self.access()?;
+        if let Some(table) = access.table() {
+            conflicts.retain(|conflict| may_read(table, self.schema(), &conflict.path));
+        }
+        Ok(conflicts)
+    }
+
+    /// `<validate>` (RFC 6241 §8.6.4.1).
+    ///
+    /// # Errors
+    /// Every violated constraint; `access-denied` for the operation.
+    pub fn validate(&self) -> Result<()> {
+        self.require_operation("validate")?;
+        self.counted(|_| self.tree.validate())
+    }
+}

@@ -1,0 +1,82 @@
+//! Locks, and the end of a session.
+
+use espalier_store::{AccessOperation, Error, PartialLock, Result};
+use espalier_yang::{ErrorTag, InstancePath};
+
+use super::SessionDatastore;
+
+impl SessionDatastore {
+    /// `<lock>` (RFC 6241 §7.5).
+    ///
+    /// # Errors
+    /// Those of [`Tree::lock`]; `access-denied` for the operation.
+    pub fn lock(&self) -> Result<()> {
+        self.require_operation("lock")?;
+        self.counted(|_| self.tree.lock(self.session.owner()).map(drop))
+    }
+
+    /// `<unlock>` (RFC 6241 §7.6).
+    ///
+    /// # Errors
+    /// Those of [`Tree::unlock`]; `access-denied` for the operation.
+    pub fn unlock(&self) -> Result<()> {
+        self.require_operation("unlock")?;
+        self.counted(|_| self.tree.unlock(self.session.owner()))
+    }
+
+    /// `<partial-lock>` (RFC 5717 §2.4.1). The user must be able to read every node (§2.4.1.1).
+    ///
+    /// # Errors
+    /// Those of [`Tree::partial_lock`]; `access-denied`.
+    pub fn partial_lock(&self, paths: &[InstancePath]) -> Result<PartialLock> {
+        self.require("ietf-netconf-partial-lock", "partial-lock")?;
+        self.counted(|access| {
+            for path in paths {
+                let is_shown = access
+                    .table()
+                    .is_none_or(|table| table.allows(AccessOperation::Read, path));
+                if !is_shown {
+                    return Err(Error::data(ErrorTag::AccessDenied, "access denied: read"));
+                }
+            }
+            self.tree.partial_lock(paths, self.session.owner())
+        })
+    }
+
+    /// `<partial-unlock>` (RFC 5717 §2.4.2).
+    ///
+    /// # Errors
+    /// Those of [`Tree::partial_unlock`]; `access-denied` for the operation.
+    pub fn partial_unlock(&self, id: u32) -> Result<()> {
+        self.require("ietf-netconf-partial-lock", "partial-unlock")?;
+        self.counted(|_| self.tree.partial_unlock(id, self.session.owner()))
+    }
+
+    /// Releases the lock of another session (RFC 6241 §7.9 does so by ending the session: the same permission).
+    ///
+    /// # Errors
+    /// Those of [`Tree::break_lock`]; `access-denied` for `kill-session`.
+    pub fn break_lock(&self) -> Result<()> {
+        self.require_operation("kill-session")?;
+        self.counted(|_| self.tree.break_lock())
+    }
+
+    /// As [`Self::break_lock`], for a partial lock.
+    ///
+    /// # Errors
+    /// Those of [`Tree::break_partial_lock`]; `access-denied` for `kill-session`.
+    pub fn break_partial_lock(&self, id: u32) -> Result<()> {
+        self.require_operation("kill-session")?;
+        self.counted(|_| self.tree.break_partial_lock(id))
+    }
+
+    /// Releases the locks of the session, discards its private candidate, and rolls back its confirmed commit.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn end(&self) -> Result<()> {
+        self.changed(|_| self.tree.store().end_session(self.session.owner()))?;
+        self.service.sessions().close(self.session.id());
+        Ok(())
+    }
+}

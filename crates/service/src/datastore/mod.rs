@@ -1,0 +1,24 @@
+//! A datastore as one session sees it.
+//!
+//! Every call goes the same way: the rules of the user are looked up, the store is called with them, the session
+//! counts the request. Front ends have this handle in place of [`espalier_store::Tree`].
+//!
+//! | file | content |
+//! |---|---|
+//! | `session_datastore.rs` | the handle, and what all operations share |
+//! | `read.rs` | views |
+//! | `write.rs` | edits, loads, copies |
+//! | `candidate.rs` | commit, confirm, cancel, discard, update, validate |
+//! | `lock.rs` | locks, and the end of a session |
+//! | `history.rs` | earlier versions |
+//! | `modules.rs` | changes of modules |
+
+mod candidate;
+mod history;
+mod lock;
+mod modules;
+mod read;
+mod session_datastore;
+mod write;
+
+pub use session_datastore::{ChangeNote, SessionDatastore};

@@ -1,0 +1,39 @@
+//! Changes of modules.
+
+use espalier_store::{Result, UnknownData, UpgradeOptions, UpgradeReport};
+use espalier_yang::schema::SchemaSource;
+
+use super::{ChangeNote, SessionDatastore};
+
+impl SessionDatastore {
+    /// Replaces the modules, or with `is_trial` reports what would happen.
+    ///
+    /// # Errors
+    /// Those of [`Store::upgrade_schema_set`](espalier_store::Store::upgrade_schema_set); `access-denied` for a user
+    /// with restrictions.
+    pub fn upgrade(
+        &self,
+        source: &SchemaSource,
+        unknown: UnknownData,
+        is_trial: bool,
+        note: ChangeNote<'_>,
+    ) -> Result<UpgradeReport> {
+        self.require_unrestricted("upgrade")?;
+        self.changed(|_| {
+            let author = self.author(note.author);
+            let options = UpgradeOptions {
+                unknown,
+                author: &author,
+                comment: note.comment,
+                session: self.session.owner(),
+                structure_only_anchor: None,
+            };
+            let store = self.tree.store();
+            let (dataspace, set) = store.schema_set_of(&self.tree)?;
+            match is_trial {
+                true => store.check_upgrade(&dataspace, &set, source, options, None),
+                false => store.upgrade_schema_set(&dataspace, &set, source, options),
+            }
+        })
+    }
+}

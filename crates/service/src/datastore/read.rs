@@ -1,0 +1,42 @@
+//! Reads.
+
+use std::time::Duration;
+
+use espalier_store::{Locks, PendingCommit, Result, Selection, View};
+use espalier_yang::InstancePath;
+
+use super::SessionDatastore;
+
+impl SessionDatastore {
+    /// A view of the newest state.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn view(&self) -> Result<View> {
+        self.counted(|access| Ok(self.tree.view()?.with_access(access.table().cloned())))
+    }
+
+    /// As [`Self::view`], for one read: an engine behind a network fetches what it needs in one round trip.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn view_for_read(&self, path: &InstancePath, selection: &Selection) -> Result<View> {
+        self.counted(|access| {
+            let view = self.tree.view_for_read(path, selection)?;
+            Ok(view.with_access(access.table().cloned()))
+        })
+    }
+
+    /// The locks, and the pending confirmed commit.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn locks(&self) -> Result<Locks> {
+        self.counted(|_| self.tree.locks())
+    }
+
+    /// The time within which a pending confirmed commit must be confirmed.
+    pub fn remaining(&self, pending: &PendingCommit) -> Duration {
+        self.tree.remaining(pending)
+    }
+}

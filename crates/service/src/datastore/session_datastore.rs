@@ -1,0 +1,193 @@
+//! The handle, and what all its operations share.
+
+use std::sync::Arc;
+
+use espalier_store::{CommitOptions, Datastore, Error, Result, Tree, View};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
+
+use crate::access::{UserAccess, hide_denied};
+use crate::service::Service;
+use crate::session::Session;
+
+/// The module of the base operations (RFC 6241).
+const NETCONF: &str = "ietf-netconf";
+
+/// A datastore of an anchor, for one session.
+#[derive(Clone)]
+pub struct SessionDatastore {
+    pub(super) service: Service,
+    pub(super) session: Arc<Session>,
+    pub(super) tree: Tree,
+}
+
+/// The author and comment of a change, for the history.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangeNote<'a> {
+    /// The author. An authenticated user cannot name another.
+    pub author: &'a str,
+    /// The comment.
+    pub comment: &'a str,
+}
+
+impl SessionDatastore {
+    pub(crate) fn new(service: Service, session: Arc<Session>, tree: Tree) -> Self {
+        Self {
+            service,
+            session,
+            tree,
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// The datastore.
+    pub fn datastore(&self) -> Datastore {
+        self.tree.datastore()
+    }
+
+    /// The schema of the data.
+    pub fn schema(&self) -> &Arc<Schema> {
+        self.tree.schema()
+    }
+
+    /// Whether reads may take as long as a round trip over a network.
+    pub fn is_remote(&self) -> bool {
+        self.tree.store().driver().capability().remote
+    }
+
+    /// Another datastore of the same anchor, for the same session.
+    ///
+    /// # Errors
+    /// `invalid-value` for a private candidate of a session without a name.
+    pub fn sibling(&self, datastore: Datastore) -> Result<Self> {
+        let owner = match datastore {
+            Datastore::PrivateCandidate => self.session.owner(),
+            _ => "",
+        };
+        let tree = self.tree.sibling_datastore(datastore, owner)?;
+        Ok(Self::new(
+            self.service.clone(),
+            Arc::clone(&self.session),
+            tree,
+        ))
+    }
+
+    /// What the user may do.
+    ///
+    /// # Errors
+    /// Those of reading the rules; `access-denied` if the session was killed.
+    pub fn access(&self) -> Result<Arc<UserAccess>> {
+        if self.session.is_killed() {
+            let error = DataError::new(ErrorTag::AccessDenied, "the session was killed");
+            return Err(error.of_type(ErrorType::Protocol).into());
+        }
+        self.service.access(&self.session, self.schema())
+    }
+
+    /// Requires that no rule restricts the user: for operations that concern all data.
+    pub(super) fn require_unrestricted(&self, name: &str) -> Result<()> {
+        let access = self.access()?;
+        let is_unrestricted = access
+            .table()
+            .is_none_or(|table| table.reads_all() && table.writes_all());
+        match is_unrestricted {
+            true => Ok(()),
+            false => Err(self.denied_operation(name)),
+        }
+    }
+
+    pub(super) fn denied_operation(&self, name: &str) -> Error {
+        self.service.count_denied_operation();
+        let message = format!("access denied: {name}");
+        let error = DataError::new(ErrorTag::AccessDenied, message);
+        error.of_type(ErrorType::Protocol).into()
+    }
+
+    /// Requires that the user may invoke a base operation (RFC 8341 §3.4.4).
+    pub(super) fn require_operation(&self, name: &str) -> Result<()> {
+        self.require(NETCONF, name)
+    }
+
+    pub(super) fn require(&self, module: &str, name: &str) -> Result<()> {
+        let access = self.access()?;
+        let schema = self.schema();
+        let id = schema.module_by_name(module);
+        let node = id.and_then(|module| schema.child(None, module, name));
+        match access.may_invoke(schema, module, name, node) {
+            true => Ok(()),
+            false => Err(self.denied_operation(name)),
+        }
+    }
+
+    pub(super) fn change<T>(
+        &self,
+        note: ChangeNote<'_>,
+        guard: &dyn Fn(&View) -> Result<()>,
+        run: impl FnOnce(CommitOptions<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.changed(|access| {
+            let author = self.author(note.author);
+            let options = CommitOptions {
+                author: &author,
+                comment: note.comment,
+                session: self.session.owner(),
+                guard: Some(guard),
+                access: access.table(),
+                ..CommitOptions::default()
+            };
+            run(options)
+        })
+    }
+
+    /// A change that the rules on data do not apply to.
+    pub(super) fn unrestricted<T>(
+        &self,
+        note: ChangeNote<'_>,
+        run: impl FnOnce(CommitOptions<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.changed(|_| {
+            let author = self.author(note.author);
+            let options = CommitOptions {
+                author: &author,
+                comment: note.comment,
+                session: self.session.owner(),
+                ..CommitOptions::default()
+            };
+            run(options)
+        })
+    }
+
+    /// The author of a change: the user, or what the request says if there is none.
+    pub(super) fn author(&self, written: &str) -> String {
+        let user = &self.session.caller().user;
+        match user.is_empty() {
+            true => written.to_owned(),
+            false => user.clone(),
+        }
+    }
+
+    /// Runs a call, and counts it.
+    pub(super) fn counted<T>(&self, run: impl FnOnce(&UserAccess) -> Result<T>) -> Result<T> {
+        let result = self.access().and_then(|access| {
+            run(&access).map_err(|error| match (error, access.table()) {
+                (Error::Data(errors), Some(table)) => {
+                    Error::Data(hide_denied(table, self.schema(), errors))
+                }
+                (error, _) => error,
+            })
+        });
+        let now = self.tree.store().now();
+        self.session.record_request(now, result.is_err());
+        result
+    }
+
+    /// As [`Self::counted`], for a change.
+    pub(super) fn changed<T>(&self, run: impl FnOnce(&UserAccess) -> Result<T>) -> Result<T> {
+        let result = self.counted(run);
+        self.service.record_change(&self.tree, &result);
+        result
+    }
+}

@@ -1,0 +1,107 @@
+//! Edits, loads and copies.
+
+use espalier_store::{
+    Commit, Datastore, Edit, EditReport, ErrorOption, LoadOptions, LoadReport, Result, Selection,
+    TestOption, View,
+};
+use espalier_yang::data::TreeBuilder;
+use espalier_yang::{InstancePath, Sink};
+
+use super::{ChangeNote, SessionDatastore};
+
+impl SessionDatastore {
+    /// Applies edits in one commit. `guard` is called with the state that they apply to, as the user sees it.
+    ///
+    /// # Errors
+    /// Those of [`Tree::commit`]; `access-denied` for each node that the user may not change.
+    pub fn commit(
+        &self,
+        edits: &[Edit],
+        note: ChangeNote<'_>,
+        guard: &dyn Fn(&View) -> Result<()>,
+    ) -> Result<Commit> {
+        self.change(note, guard, |options| self.tree.commit(edits, options))
+    }
+
+    /// `<edit-config>` (RFC 6241 §7.2).
+    ///
+    /// # Errors
+    /// Those of [`Tree::edit_config`]; `access-denied`.
+    pub fn edit_config(
+        &self,
+        edits: &[Edit],
+        test: TestOption,
+        error: ErrorOption,
+        note: ChangeNote<'_>,
+    ) -> Result<EditReport> {
+        self.require_operation("edit-config")?;
+        self.change(note, &|_| Ok(()), |options| {
+            self.tree.edit_config(edits, test, error, options)
+        })
+    }
+
+    /// Loads a document in one commit; `options` has what is not of the session.
+    ///
+    /// # Errors
+    /// Those of [`Tree::load`]; `access-denied`.
+    pub fn load(
+        &self,
+        options: LoadOptions<'_>,
+        document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
+    ) -> Result<LoadReport> {
+        self.changed(|access| {
+            let author = self.author(options.author);
+            let mut progress = options.progress;
+            let mut report = |fragments| {
+                if let Some(progress) = &mut progress {
+                    progress(fragments);
+                }
+            };
+            let options = LoadOptions {
+                mode: options.mode,
+                author: &author,
+                comment: options.comment,
+                session: self.session.owner(),
+                guard: options.guard,
+                access: access.table(),
+                origin: options.origin,
+                progress: Some(&mut report),
+            };
+            self.tree.load(options, document)
+        })
+    }
+
+    /// `<copy-config>` to this datastore (RFC 6241 §7.3). What the user cannot read of the source is left out (RFC
+    /// 8341 §3.2.6), except from running to startup.
+    ///
+    /// # Errors
+    /// Those of [`Tree::copy_from`]; `access-denied`.
+    pub fn copy_from(&self, source: &Self, note: ChangeNote<'_>) -> Result<Commit> {
+        self.require_operation("copy-config")?;
+        let to_startup = (source.datastore(), self.datastore());
+        if to_startup == (Datastore::Running, Datastore::Startup) {
+            return self.unrestricted(note, |options| self.tree.copy_from(&source.tree, options));
+        }
+        let view = source.view()?;
+        if view.shows_all(&InstancePath::root()) {
+            return self.change(note, &|_| Ok(()), |options| {
+                self.tree.copy_from(&source.tree, options)
+            });
+        }
+        let mut builder = TreeBuilder::new();
+        view.read(&InstancePath::root(), &Selection::default(), &mut builder)?;
+        let edits = [Edit::replace_all(builder.finish()?)];
+        self.commit(&edits, note, &|_| Ok(()))
+    }
+
+    /// `<delete-config>` (RFC 6241 §7.4).
+    ///
+    /// # Errors
+    /// Those of [`Tree::delete_datastore`]; `access-denied`.
+    pub fn delete(&self, note: ChangeNote<'_>) -> Result<Commit> {
+        self.require_operation("delete-config")?;
+        self.change(note, &|_| Ok(()), |options| {
+            self.tree.delete_datastore(options)
+        })
+    }
+}
