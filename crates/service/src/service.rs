@@ -28,8 +28,6 @@ pub struct Service {
 struct Inner {
     control: AccessControl,
     rules: RulesCache,
-    /// The datastore with the rules.
-    running: Tree,
     unrestricted: Arc<UserAccess>,
     sessions: Sessions,
     denied_operations: AtomicU64,
@@ -51,8 +49,7 @@ impl Service {
         Self {
             inner: Arc::new(Inner {
                 control,
-                rules: RulesCache::new(running.clone()),
-                running,
+                rules: RulesCache::new(running),
                 unrestricted: Arc::new(UserAccess::unrestricted()),
                 sessions,
                 denied_operations: AtomicU64::new(0),
@@ -115,8 +112,8 @@ impl Service {
                     .denied_data_writes
                     .fetch_add(count, Ordering::Relaxed);
             }
-            Ok(_) if tree.has_same_anchor(&self.inner.running) => self.inner.rules.invalidate(),
-            _ => {}
+            Ok(_) => self.inner.rules.invalidate_after_change_of(tree),
+            Err(_) => {}
         }
     }
 }

@@ -86,10 +86,10 @@ pub struct Session {
 }
 
 impl Session {
-    fn new(id: SessionId, new: NewSession, now: Timestamp) -> Self {
+    fn new(id: SessionId, owner: String, new: NewSession, now: Timestamp) -> Self {
         Self {
             id,
-            owner: owner_of(&new.caller, &new.name),
+            owner,
             caller: new.caller,
             transport: new.transport,
             peer: new.peer,
@@ -193,7 +193,8 @@ impl Sessions {
         }
     }
 
-    /// Opens a session; for a name that the same user has open over the same transport, returns that session.
+    /// Opens a session; for a name that the same user has open over the same transport, returns that session. If there
+    /// are too many, the idle ones are closed first.
     ///
     /// # Errors
     /// [`SessionError::TooMany`].
@@ -209,10 +210,13 @@ impl Sessions {
             return Ok(Arc::clone(session));
         }
         if open.by_id.len() >= SESSIONS_MAX {
+            open.remove_idle(now);
+        }
+        if open.by_id.len() >= SESSIONS_MAX {
             return Err(SessionError::TooMany);
         }
         let id = open.next_id();
-        let session = Arc::new(Session::new(id, new, now));
+        let session = Arc::new(Session::new(id, owner, new, now));
         if session.kind == SessionKind::Named {
             open.by_owner.insert(session.owner.clone(), id);
         }
@@ -222,7 +226,8 @@ impl Sessions {
 
     /// A session of one request, which is not in the list.
     pub fn unlisted(&self, new: NewSession) -> Arc<Session> {
-        Arc::new(Session::new(SessionId(0), new, self.clock.now()))
+        let owner = owner_of(&new.caller, &new.name);
+        Arc::new(Session::new(SessionId(0), owner, new, self.clock.now()))
     }
 
     /// Closes a session.
@@ -249,19 +254,7 @@ impl Sessions {
 
     /// Closes the named sessions that have been idle for too long, and returns them.
     pub fn close_idle(&self) -> Vec<Arc<Session>> {
-        let now = self.clock.now();
-        let mut open = self.open.lock();
-        let is_idle = |session: &&Arc<Session>| {
-            session.kind == SessionKind::Named
-                && now.since(session.last_request()) >= SESSION_IDLE_MAX
-        };
-        let idle: Vec<SessionId> = open
-            .by_id
-            .values()
-            .filter(is_idle)
-            .map(|session| session.id)
-            .collect();
-        idle.into_iter().filter_map(|id| open.remove(id)).collect()
+        self.open.lock().remove_idle(self.clock.now())
     }
 }
 
@@ -275,6 +268,16 @@ impl OpenSessions {
                 return id;
             }
         }
+    }
+
+    fn remove_idle(&mut self, now: Timestamp) -> Vec<Arc<Session>> {
+        let is_idle = |session: &&Arc<Session>| {
+            session.kind == SessionKind::Named
+                && now.since(session.last_request()) >= SESSION_IDLE_MAX
+        };
+        let idle = self.by_id.values().filter(is_idle);
+        let idle: Vec<SessionId> = idle.map(|session| session.id).collect();
+        idle.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
     fn remove(&mut self, id: SessionId) -> Option<Arc<Session>> {

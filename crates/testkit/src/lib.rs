@@ -1,21 +1,24 @@
 //! Test support: executable contracts and fixtures. Everything here panics on failure.
 //!
 //! - [`conformance`]: the contract of key space drivers, one case per rule;
-//! - [`adding`]: threads that increment a counter while faults occur;
-//! - [`counting`]: two processes that increment one counter;
-//! - [`model`]: random operations on a driver, compared with a map;
+//! - [`threads_on_counter`]: threads that increment a counter while faults occur;
+//! - [`processes_on_counter`]: two processes that increment one counter;
+//! - [`random_operations`]: random operations on a driver, compared with a map;
 //! - [`crash`]: a process that is killed during commits, and the state that it leaves;
 //! - [`disk`]: temporary file systems, full or read-only;
 //! - [`linearizability`]: several processes on one engine while faults occur, and a check of their results;
 //! - [`fault`]: a wrapper for drivers that injects faults;
 //! - [`rows`]: the content of an engine;
 //! - [`servers`]: Redis and others, started and stopped by the tests;
+//! - `documents`: documents of a datastore, from their texts;
 //! - `oracle`: random documents of a schema, valid and invalid, and the results of libyang for them;
-//! - `validation`: random schemas with many constraints (both with the feature `models`).
+//! - `random_schemas`: random schemas with many constraints (these three with the feature `models`).
 
 pub mod conformance;
 pub mod crash;
 pub mod disk;
+#[cfg(feature = "models")]
+pub mod documents;
 pub mod fault;
 pub mod linearizability;
 #[cfg(feature = "models")]

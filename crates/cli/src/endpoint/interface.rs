@@ -213,7 +213,7 @@ impl EditParameters {
     /// Applies a document as an edit, or only tests it. Returns the commit, if there is one.
     ///
     /// # Errors
-    /// As [`Tree::edit_config`].
+    /// As [`SessionDatastore::edit_config`].
     pub fn apply(
         self,
         of: &SessionDatastore,

@@ -217,7 +217,7 @@ impl Local {
                 return Ok(commit.map(Changed::from).unwrap_or_default());
             }
         };
-        Ok(self.of.commit(&edits, self.note(), &|_| Ok(()))?.into())
+        Ok(self.of.commit(&edits, self.note(), None)?.into())
     }
 
     fn note(&self) -> ChangeNote<'_> {

@@ -82,7 +82,7 @@ fn check_reports_files_that_others_can_read() {
         let advice = format!("{file} can be read by others (mode 0644): chmod 0600 '{file}'");
         assert!(output.contains(&advice), "{output}");
         let output = sandbox.run(&["check", store, "--json"]).json();
-        // SQLite gives the mode of its file to the files beside it.
+        // SQLite gives the mode of its file to its log and its shared memory.
         let warnings = output["warnings"].as_array().expect("warnings");
         assert!(!warnings.is_empty(), "{output}");
         for warning in warnings {

@@ -4,7 +4,7 @@
 //! from a watch, or from a snapshot. Of two states of a document the one with the larger version wins, so
 //! updates may arrive in any order.
 //!
-//! `index.rs` is one index in memory, `postings.rs` the documents of one value in it, `resident.rs` all
+//! `index.rs` is one index in memory, `postings.rs` the documents of one value in it, `memory_indexes.rs` all
 //! documents and indexes, `recent.rs` an LRU cache of documents, `follow.rs` the thread that applies events,
 //! `reload.rs` the fallback if the engine cannot report what changed: rows are compared, and only rows that
 //! differ are decoded.

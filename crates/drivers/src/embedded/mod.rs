@@ -22,7 +22,7 @@
 //! - **A read-only file system is read without locks.** The environment is opened read-only, the journal is
 //!   read into memory, and every commit is rejected.
 //! - **Concurrent commits share a frame of the journal** and its flush: the first thread becomes the
-//!   leader, the others wait (`commit_queue.rs`). The preconditions of each are tested on the state after
+//!   leader, the others wait (`group_commit_queue.rs`). The preconditions of each are tested on the state after
 //!   the ones before it; a batch that fails does not affect the others.
 //! - **No thread-local reader slots**, so that a snapshot may move to another thread.
 //!

@@ -6,7 +6,7 @@
 //! | `follower.rs` | following the commits of an engine on one thread, and how current the view is |
 //! | `policy_driver.rs` | the interface of a policy, and its driver |
 //! | `pending_steps.rs` | commits of this process that are not in the view yet |
-//! | `view.rs` | keys and values in a map, updated from version to version |
+//! | `memory_map.rs` | keys and values in a map, updated from version to version |
 //! | `open.rs` | opening an engine with a policy |
 //! | `cached.rs`, `recent.rs`, `indexed.rs`, `ram.rs` | the policies |
 //!

@@ -1,6 +1,6 @@
 //! Document collections over HTTP: `/documents/{collection}…`.
 //!
-//! `operations.rs` is the table of all operations (see [`crate::api`]); `call.rs` parses requests; the
+//! `operations.rs` is the table of all operations (see [`crate::api`]); `parsed_request.rs` parses requests; the
 //! handlers are in `collections.rs`, `items.rs` with `list_query.rs`, `transaction.rs`, `indexes.rs`,
 //! `import_export.rs` and `feed.rs`.
 

@@ -3,7 +3,7 @@
 //! HTTP/1.1 and HTTP/2 on one port: in cleartext by HTTP/2 prior knowledge, over TLS by ALPN. Each
 //! connection is one task (`connection.rs`); shutdown lets requests in progress finish, up to a limit.
 //!
-//! - `guard.rs` and `hosts.rs` reject requests for other hosts and from pages of other sites, on every
+//! - `request_checks.rs` and `hosts.rs` reject requests for other hosts and from pages of other sites, on every
 //!   route.
 //! - `activity.rs` tracks the activity of a connection. `connection.rs` closes idle ones, and `registry.rs`
 //!   chooses which one to close when there are too many.

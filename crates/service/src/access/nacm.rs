@@ -89,17 +89,22 @@ impl Default for NacmConfig {
 }
 
 impl NacmConfig {
+    /// The path of the configuration; `None` if the schema does not have the module.
+    pub(super) fn path(schema: &Schema) -> Option<InstancePath> {
+        let module = schema.module_by_name(MODULE)?;
+        let top = schema.child(None, module, "nacm")?;
+        Some(InstancePath::root().child(top, Keys::None))
+    }
+
     /// Reads the configuration of a datastore; `None` if its schema does not have the module.
     ///
     /// # Errors
     /// Those of the read.
     pub fn read(view: &View) -> Result<Option<Self>> {
         let schema = view.schema();
-        let module = schema.module_by_name(MODULE);
-        let Some(top) = module.and_then(|module| schema.child(None, module, "nacm")) else {
+        let Some(path) = Self::path(schema) else {
             return Ok(None);
         };
-        let path = InstancePath::root().child(top, Keys::None);
         let selection = Selection {
             with_defaults: WithDefaults::ReportAll,
             ..Selection::default()

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_store::{Result, Stamp, Tree};
-use espalier_yang::{InstancePath, Keys, Schema};
+use espalier_yang::Schema;
 use parking_lot::Mutex;
 
-use super::nacm::{MODULE, NacmConfig};
+use super::nacm::NacmConfig;
 use super::policy::AccessPolicy;
 
 /// After this time, a change of the rules by another process applies. A change by this process applies at once
-/// ([`RulesCache::invalidate`]).
+/// ([`RulesCache::invalidate_after_change_of`]).
 pub const RULES_DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// The maximum number of schemas for which policies are kept.
@@ -44,9 +44,11 @@ impl RulesCache {
         }
     }
 
-    /// Reads the rules again at the next request. Called after a commit to the datastore that has them.
-    pub fn invalidate(&self) {
-        self.state.lock().checked = None;
+    /// Called after a change of a datastore: if its anchor has the rules, they are read again at the next request.
+    pub fn invalidate_after_change_of(&self, changed: &Tree) {
+        if changed.has_same_anchor(&self.rules) {
+            self.state.lock().checked = None;
+        }
     }
 
     /// The policy for a schema; `None` if the models of the server have no access control.
@@ -92,13 +94,11 @@ impl State {
     /// Reads the rules if they changed.
     fn refresh(&mut self, rules: &Tree) -> Result<()> {
         let view = rules.view()?;
-        let schema = view.schema();
-        let module = schema.module_by_name(MODULE);
-        let Some(top) = module.and_then(|module| schema.child(None, module, "nacm")) else {
+        let Some(path) = NacmConfig::path(view.schema()) else {
             *self = Self::default();
             return Ok(());
         };
-        let stamp = view.stamp(&InstancePath::root().child(top, Keys::None))?;
+        let stamp = view.stamp(&path)?;
         if self.stamp == Some(stamp) && self.config.is_some() {
             return Ok(());
         }

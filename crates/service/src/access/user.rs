@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use espalier_store::{AccessDefaults, AccessOperation, AccessTable, OperationSet, RuleEffect};
-use espalier_yang::{NodeId, Schema};
+use espalier_yang::{InstancePath, NodeId, Schema};
 
 use super::nacm::{Rule, RuleKind};
 use super::policy::{DENY_ALL, has_mark};
@@ -105,6 +105,12 @@ impl UserAccess {
     /// The rules on data nodes, for reads and commits; `None` if everything is permitted.
     pub fn table(&self) -> Option<&Arc<AccessTable>> {
         self.table.as_ref()
+    }
+
+    /// Whether the node at a path can be read.
+    pub fn may_read(&self, path: &InstancePath) -> bool {
+        let table = self.table.as_ref();
+        table.is_none_or(|table| table.allows(AccessOperation::Read, path))
     }
 
     /// The groups of the user.

@@ -9,14 +9,14 @@ impl SessionDatastore {
     /// `<commit>` (RFC 6241 §8.3.4.1, §8.4), of a candidate.
     ///
     /// # Errors
-    /// Those of [`Tree::commit_confirmed`]; `access-denied`.
+    /// Those of [`Tree::commit_confirmed`](espalier_store::Tree::commit_confirmed); `access-denied`.
     pub fn commit_candidate(
         &self,
         confirm: ConfirmOptions<'_>,
         note: ChangeNote<'_>,
     ) -> Result<Commit> {
         self.require_operation("commit")?;
-        self.change(note, &|_| Ok(()), |options| {
+        self.change(note, None, |options| {
             self.tree.commit_confirmed(confirm, options)
         })
     }
@@ -24,7 +24,7 @@ impl SessionDatastore {
     /// `<cancel-commit>` (RFC 6241 §8.4.4.1).
     ///
     /// # Errors
-    /// Those of [`Tree::cancel_commit`]; `access-denied` for the operation.
+    /// Those of [`Tree::cancel_commit`](espalier_store::Tree::cancel_commit); `access-denied` for the operation.
     pub fn cancel_commit(&self, persist_id: Option<&str>, note: ChangeNote<'_>) -> Result<Commit> {
         self.require_operation("cancel-commit")?;
         // The server restores what was there before: the rules on data do not apply.
@@ -34,7 +34,7 @@ impl SessionDatastore {
     /// `<discard-changes>` (RFC 6241 §8.3.4.2).
     ///
     /// # Errors
-    /// Those of [`Tree::discard`]; `access-denied` for the operation.
+    /// Those of [`Tree::discard`](espalier_store::Tree::discard); `access-denied` for the operation.
     pub fn discard_changes(&self, note: ChangeNote<'_>) -> Result<()> {
         self.require_operation("discard-changes")?;
         self.unrestricted(note, |options| self.tree.discard(options))
@@ -43,7 +43,7 @@ impl SessionDatastore {
     /// Rebases a candidate on the newest running.
     ///
     /// # Errors
-    /// Those of [`Tree::update`].
+    /// Those of [`Tree::update`](espalier_store::Tree::update).
     pub fn update(&self, resolution: Resolution, note: ChangeNote<'_>) -> Result<Vec<Conflict>> {
         let mut conflicts =
             self.unrestricted(note, |options| self.tree.update(resolution, options))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_store::{AccessOperation, Commit, CommitInfo, NodeChange, Result, Retention, View};
+use espalier_store::{Commit, CommitInfo, NodeChange, Result, Retention, View};
 use espalier_yang::Schema;
 
 use super::{ChangeNote, SessionDatastore};
@@ -12,7 +12,7 @@ impl SessionDatastore {
     /// The commits up to version `from`, newest first.
     ///
     /// # Errors
-    /// Those of [`Tree::history`].
+    /// Those of [`Tree::history`](espalier_store::Tree::history).
     pub fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
         self.counted(|_| self.tree.history(from, limit))
     }
@@ -20,7 +20,7 @@ impl SessionDatastore {
     /// The datastore at a version.
     ///
     /// # Errors
-    /// Those of [`Tree::at`].
+    /// Those of [`Tree::at`](espalier_store::Tree::at).
     pub fn at(&self, version: u64) -> Result<View> {
         self.counted(|_| {
             let view = self.tree.at(version)?;
@@ -32,7 +32,7 @@ impl SessionDatastore {
     /// Calls `visit` with each node that differs between two versions, and that the user can read in both.
     ///
     /// # Errors
-    /// Those of [`Tree::each_difference`].
+    /// Those of [`Tree::each_difference`](espalier_store::Tree::each_difference).
     pub fn each_difference(
         &self,
         from: u64,
@@ -46,9 +46,7 @@ impl SessionDatastore {
                     Some((of, access)) if Arc::ptr_eq(of, schema) => Arc::clone(access),
                     _ => self.service.access(&self.session, schema)?,
                 };
-                let is_shown = access
-                    .table()
-                    .is_none_or(|table| table.allows(AccessOperation::Read, &change.path));
+                let is_shown = access.may_read(&change.path);
                 known = Some((Arc::clone(schema), access));
                 match is_shown {
                     true => visit(schema, change),
@@ -61,11 +59,9 @@ impl SessionDatastore {
     /// Restores a version, in a new commit.
     ///
     /// # Errors
-    /// Those of [`Tree::rollback`]; `access-denied` for each node that the user may not change.
+    /// Those of [`Tree::rollback`](espalier_store::Tree::rollback); `access-denied` for each node that the user may not change.
     pub fn rollback(&self, version: u64, note: ChangeNote<'_>) -> Result<Commit> {
-        self.change(note, &|_| Ok(()), |options| {
-            self.tree.rollback(version, options)
-        })
+        self.change(note, None, |options| self.tree.rollback(version, options))
     }
 
     /// How many versions are kept.

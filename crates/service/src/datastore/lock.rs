@@ -1,6 +1,6 @@
 //! Locks, and the end of a session.
 
-use espalier_store::{AccessOperation, Error, PartialLock, Result};
+use espalier_store::{Error, PartialLock, Result};
 use espalier_yang::{ErrorTag, InstancePath};
 
 use super::SessionDatastore;
@@ -9,7 +9,7 @@ impl SessionDatastore {
     /// `<lock>` (RFC 6241 §7.5).
     ///
     /// # Errors
-    /// Those of [`Tree::lock`]; `access-denied` for the operation.
+    /// Those of [`Tree::lock`](espalier_store::Tree::lock); `access-denied` for the operation.
     pub fn lock(&self) -> Result<()> {
         self.require_operation("lock")?;
         self.counted(|_| self.tree.lock(self.session.owner()).map(drop))
@@ -18,7 +18,7 @@ impl SessionDatastore {
     /// `<unlock>` (RFC 6241 §7.6).
     ///
     /// # Errors
-    /// Those of [`Tree::unlock`]; `access-denied` for the operation.
+    /// Those of [`Tree::unlock`](espalier_store::Tree::unlock); `access-denied` for the operation.
     pub fn unlock(&self) -> Result<()> {
         self.require_operation("unlock")?;
         self.counted(|_| self.tree.unlock(self.session.owner()))
@@ -27,17 +27,12 @@ impl SessionDatastore {
     /// `<partial-lock>` (RFC 5717 §2.4.1). The user must be able to read every node (§2.4.1.1).
     ///
     /// # Errors
-    /// Those of [`Tree::partial_lock`]; `access-denied`.
+    /// Those of [`Tree::partial_lock`](espalier_store::Tree::partial_lock); `access-denied`.
     pub fn partial_lock(&self, paths: &[InstancePath]) -> Result<PartialLock> {
         self.require("ietf-netconf-partial-lock", "partial-lock")?;
         self.counted(|access| {
-            for path in paths {
-                let is_shown = access
-                    .table()
-                    .is_none_or(|table| table.allows(AccessOperation::Read, path));
-                if !is_shown {
-                    return Err(Error::data(ErrorTag::AccessDenied, "access denied: read"));
-                }
+            if !paths.iter().all(|path| access.may_read(path)) {
+                return Err(Error::data(ErrorTag::AccessDenied, "access denied: read"));
             }
             self.tree.partial_lock(paths, self.session.owner())
         })
@@ -46,7 +41,7 @@ impl SessionDatastore {
     /// `<partial-unlock>` (RFC 5717 §2.4.2).
     ///
     /// # Errors
-    /// Those of [`Tree::partial_unlock`]; `access-denied` for the operation.
+    /// Those of [`Tree::partial_unlock`](espalier_store::Tree::partial_unlock); `access-denied` for the operation.
     pub fn partial_unlock(&self, id: u32) -> Result<()> {
         self.require("ietf-netconf-partial-lock", "partial-unlock")?;
         self.counted(|_| self.tree.partial_unlock(id, self.session.owner()))
@@ -55,7 +50,7 @@ impl SessionDatastore {
     /// Releases the lock of another session (RFC 6241 §7.9 does so by ending the session: the same permission).
     ///
     /// # Errors
-    /// Those of [`Tree::break_lock`]; `access-denied` for `kill-session`.
+    /// Those of [`Tree::break_lock`](espalier_store::Tree::break_lock); `access-denied` for `kill-session`.
     pub fn break_lock(&self) -> Result<()> {
         self.require_operation("kill-session")?;
         self.counted(|_| self.tree.break_lock())
@@ -64,7 +59,7 @@ impl SessionDatastore {
     /// As [`Self::break_lock`], for a partial lock.
     ///
     /// # Errors
-    /// Those of [`Tree::break_partial_lock`]; `access-denied` for `kill-session`.
+    /// Those of [`Tree::break_partial_lock`](espalier_store::Tree::break_partial_lock); `access-denied` for `kill-session`.
     pub fn break_partial_lock(&self, id: u32) -> Result<()> {
         self.require_operation("kill-session")?;
         self.counted(|_| self.tree.break_partial_lock(id))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_store::{CommitOptions, Datastore, Error, Result, Tree, View};
+use espalier_store::{CommitOptions, Datastore, Error, Guard, Result, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
 use crate::access::{UserAccess, hide_denied};
@@ -125,7 +125,7 @@ impl SessionDatastore {
     pub(super) fn change<T>(
         &self,
         note: ChangeNote<'_>,
-        guard: &dyn Fn(&View) -> Result<()>,
+        guard: Option<Guard<'_>>,
         run: impl FnOnce(CommitOptions<'_>) -> Result<T>,
     ) -> Result<T> {
         self.changed(|access| {
@@ -134,7 +134,7 @@ impl SessionDatastore {
                 author: &author,
                 comment: note.comment,
                 session: self.session.owner(),
-                guard: Some(guard),
+                guard,
                 access: access.table(),
                 ..CommitOptions::default()
             };
@@ -160,7 +160,7 @@ impl SessionDatastore {
         })
     }
 
-    /// The author of a change: the user, or what the request says if there is none.
+    /// The author of a change: the user; without one, the author that the request names.
     pub(super) fn author(&self, written: &str) -> String {
         let user = &self.session.caller().user;
         match user.is_empty() {

@@ -1,8 +1,8 @@
 //! Edits, loads and copies.
 
 use espalier_store::{
-    Commit, Datastore, Edit, EditReport, ErrorOption, LoadOptions, LoadReport, Result, Selection,
-    TestOption, View,
+    Commit, Datastore, Edit, EditReport, ErrorOption, Guard, LoadOptions, LoadReport, Result,
+    Selection, TestOption,
 };
 use espalier_yang::data::TreeBuilder;
 use espalier_yang::{InstancePath, Sink};
@@ -10,15 +10,15 @@ use espalier_yang::{InstancePath, Sink};
 use super::{ChangeNote, SessionDatastore};
 
 impl SessionDatastore {
-    /// Applies edits in one commit. `guard` is called with the state that they apply to, as the user sees it.
+    /// Applies edits in one commit. A guard is called with the state that they apply to, as the user sees it.
     ///
     /// # Errors
-    /// Those of [`Tree::commit`]; `access-denied` for each node that the user may not change.
+    /// Those of [`Tree::commit`](espalier_store::Tree::commit); `access-denied` for each node that the user may not change.
     pub fn commit(
         &self,
         edits: &[Edit],
         note: ChangeNote<'_>,
-        guard: &dyn Fn(&View) -> Result<()>,
+        guard: Option<Guard<'_>>,
     ) -> Result<Commit> {
         self.change(note, guard, |options| self.tree.commit(edits, options))
     }
@@ -26,7 +26,7 @@ impl SessionDatastore {
     /// `<edit-config>` (RFC 6241 §7.2).
     ///
     /// # Errors
-    /// Those of [`Tree::edit_config`]; `access-denied`.
+    /// Those of [`Tree::edit_config`](espalier_store::Tree::edit_config); `access-denied`.
     pub fn edit_config(
         &self,
         edits: &[Edit],
@@ -35,7 +35,7 @@ impl SessionDatastore {
         note: ChangeNote<'_>,
     ) -> Result<EditReport> {
         self.require_operation("edit-config")?;
-        self.change(note, &|_| Ok(()), |options| {
+        self.change(note, None, |options| {
             self.tree.edit_config(edits, test, error, options)
         })
     }
@@ -43,7 +43,7 @@ impl SessionDatastore {
     /// Loads a document in one commit; `options` has what is not of the session.
     ///
     /// # Errors
-    /// Those of [`Tree::load`]; `access-denied`.
+    /// Those of [`Tree::load`](espalier_store::Tree::load); `access-denied`.
     pub fn load(
         &self,
         options: LoadOptions<'_>,
@@ -75,7 +75,7 @@ impl SessionDatastore {
     /// 8341 §3.2.6), except from running to startup.
     ///
     /// # Errors
-    /// Those of [`Tree::copy_from`]; `access-denied`.
+    /// Those of [`Tree::copy_from`](espalier_store::Tree::copy_from); `access-denied`.
     pub fn copy_from(&self, source: &Self, note: ChangeNote<'_>) -> Result<Commit> {
         self.require_operation("copy-config")?;
         let to_startup = (source.datastore(), self.datastore());
@@ -84,24 +84,22 @@ impl SessionDatastore {
         }
         let view = source.view()?;
         if view.shows_all(&InstancePath::root()) {
-            return self.change(note, &|_| Ok(()), |options| {
+            return self.change(note, None, |options| {
                 self.tree.copy_from(&source.tree, options)
             });
         }
         let mut builder = TreeBuilder::new();
         view.read(&InstancePath::root(), &Selection::default(), &mut builder)?;
         let edits = [Edit::replace_all(builder.finish()?)];
-        self.commit(&edits, note, &|_| Ok(()))
+        self.commit(&edits, note, None)
     }
 
     /// `<delete-config>` (RFC 6241 §7.4).
     ///
     /// # Errors
-    /// Those of [`Tree::delete_datastore`]; `access-denied`.
+    /// Those of [`Tree::delete_datastore`](espalier_store::Tree::delete_datastore); `access-denied`.
     pub fn delete(&self, note: ChangeNote<'_>) -> Result<Commit> {
         self.require_operation("delete-config")?;
-        self.change(note, &|_| Ok(()), |options| {
-            self.tree.delete_datastore(options)
-        })
+        self.change(note, None, |options| self.tree.delete_datastore(options))
     }
 }

@@ -3,7 +3,9 @@
 use espalier_service::access::AccessPolicy;
 use espalier_store::Tree;
 
-use crate::fixture::{delete, denied, policy, put, read, tree_of, user, view_of, write, xml_data};
+use espalier_testkit::documents::xml_document as xml_data;
+
+use crate::fixture::{delete, denied, policy, put, read, tree_of, user, view_of, write};
 
 const ACME: &str = "module acme { yang-version 1.1; namespace 'http://example.com/ns/netconf'; prefix acme;
     container acme-netconf { container config-parameters { leaf p { type string; } } leaf other { type string; } }

@@ -6,9 +6,10 @@ use espalier_service::access::{AccessPolicy, Caller, NacmConfig};
 use espalier_store::{
     CommitOptions, Datastore, Edit, Error, Selection, Store, SystemClock, Tree, View,
 };
-use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json, xml};
+pub use espalier_testkit::documents::json_document as json_data;
+use espalier_yang::InstancePath;
+use espalier_yang::data::{DataTree, PrintOptions, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::{InstancePath, Schema};
 
 /// A store with an anchor of these modules and `ietf-netconf-acm`.
 pub fn tree_of(modules: &[&str]) -> Tree {
@@ -25,36 +26,6 @@ pub fn tree_of(modules: &[&str]) -> Tree {
     created.unwrap_or_else(|error| panic!("{error}"));
     store.create_anchor("d", "a", "s").expect("an anchor");
     store.tree("d", "a", Datastore::Running).expect("a tree")
-}
-
-/// A JSON document of the datastore.
-pub fn json_data(schema: &Schema, text: &str) -> DataTree {
-    let mut builder = TreeBuilder::new();
-    let options = ParseOptions::default();
-    json::parse(
-        schema,
-        Root::Datastore,
-        text.as_bytes(),
-        &mut builder,
-        &options,
-    )
-    .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    builder.finish().expect("a document")
-}
-
-/// An XML document of the datastore, without an element around it.
-pub fn xml_data(schema: &Schema, text: &str) -> DataTree {
-    let mut builder = TreeBuilder::new();
-    let options = ParseOptions::default();
-    xml::parse(
-        schema,
-        Root::Datastore,
-        text.as_bytes(),
-        &mut builder,
-        &options,
-    )
-    .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    builder.finish().expect("a document")
 }
 
 /// Merges a document as root.

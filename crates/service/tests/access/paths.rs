@@ -2,7 +2,9 @@
 
 use espalier_service::access::{NacmConfig, parse_pattern};
 
-use crate::fixture::{json_data, policy, put, tree_of, xml_data};
+use espalier_testkit::documents::xml_document as xml_data;
+
+use crate::fixture::{json_data, policy, put, tree_of};
 
 const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix p;
     container c { list l { key \"a b\"; leaf a { type string; } leaf b { type uint8; }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use espalier_service::access::Caller;
 use espalier_service::session::{
-    NewSession, SESSION_IDLE_MAX, Session, SessionKind, Sessions, Transport,
+    NewSession, SESSION_IDLE_MAX, SESSIONS_MAX, Session, SessionError, SessionKind, Sessions,
+    Transport,
 };
 use espalier_service::{AccessControl, ChangeNote, Service, SessionDatastore};
 use espalier_store::{
@@ -48,7 +49,7 @@ fn open(service: &Service, tree: &Tree, caller: Caller) -> SessionDatastore {
 
 fn edit(of: &SessionDatastore, document: &str) -> Result<u64, Error> {
     let edit = Edit::merge(InstancePath::root(), json_data(of.schema(), document));
-    let commit = of.commit(&[edit], ChangeNote::default(), &|_| Ok(()))?;
+    let commit = of.commit(&[edit], ChangeNote::default(), None)?;
     Ok(commit.version)
 }
 
@@ -149,14 +150,14 @@ fn a_change_of_the_rules_applies_at_once() {
     assert_eq!(read(&view, "/").expect("data"), A);
     edit(&recovery, B).expect("exempt");
     assert_eq!(read(&maria.view().expect("a view"), "/").expect("data"), A);
-    // The author is the user, whatever the request says.
+    // The author is the user, also if the request names another.
     let note = ChangeNote {
         author: "root",
         comment: "",
     };
     let change = json_data(tree.schema(), r#"{"m:c":{"a":"3"}}"#);
     let edits = [Edit::merge(InstancePath::root(), change)];
-    maria.commit(&edits, note, &|_| Ok(())).expect("permitted");
+    maria.commit(&edits, note, None).expect("permitted");
     let newest = tree.history(None, 1).expect("a history").remove(0);
     assert_eq!(newest.author, "maria");
 }
@@ -231,7 +232,7 @@ fn errors_show_nothing_that_cannot_be_read() {
             };
         }
         let note = ChangeNote::default();
-        maria.commit(&[Edit::create(at, tree)], note, &|_| Ok(()))
+        maria.commit(&[Edit::create(at, tree)], note, None)
     };
     let guard_sees = std::cell::Cell::new(true);
     let path = InstancePath::parse_cli_path(maria.schema(), "/m:c/secret").expect("a path");
@@ -241,7 +242,7 @@ fn errors_show_nothing_that_cannot_be_read() {
     };
     let nothing = Edit::merge(InstancePath::root(), json_data(maria.schema(), "{}"));
     maria
-        .commit(&[nothing], ChangeNote::default(), &guard)
+        .commit(&[nothing], ChangeNote::default(), Some(&guard))
         .expect("nothing");
     assert!(!guard_sees.get());
     let results = [
@@ -307,4 +308,21 @@ fn named_sessions_are_found_again_until_they_are_idle() {
     assert_eq!(closed, [one.id()]);
     assert!(sessions.get(connected.id()).is_some());
     assert_ne!(open("one", SessionKind::Named).id(), one.id());
+}
+
+/// Names that nobody uses any more took the places of new sessions for good.
+#[test]
+fn idle_sessions_make_room_for_new_ones() {
+    let clock = Arc::new(SetClock(AtomicU64::new(1000)));
+    let sessions = Sessions::new(Arc::clone(&clock) as Arc<dyn Clock>);
+    for number in 0..SESSIONS_MAX {
+        let new = new_session(Caller::default(), &number.to_string());
+        sessions.open(new).expect("a session");
+    }
+    let one_more = || sessions.open(new_session(Caller::default(), "one more"));
+    assert_eq!(one_more().err(), Some(SessionError::TooMany));
+    let idle = u64::try_from(SESSION_IDLE_MAX.as_millis()).expect("a number");
+    clock.0.fetch_add(idle, Ordering::Relaxed);
+    one_more().expect("a session");
+    assert_eq!(sessions.list().len(), 1);
 }

@@ -15,30 +15,19 @@ impl AccessTable {
     /// one that a path names.
     pub fn compile(schema: &Schema, rules: &AccessRules<'_>) -> Self {
         let mut compiler = Compiler::new(schema, rules);
-        let matching: Rc<[Matching]> = rules
-            .rules
-            .iter()
-            .enumerate()
-            .filter(|(_, rule)| rule.path.as_ref().is_none_or(|path| path.steps.is_empty()))
-            .map(|(rule, _)| (rule, None))
-            .collect();
-        let pending: Vec<Pending> = rules
-            .rules
-            .iter()
-            .enumerate()
-            .filter(|(_, rule)| {
-                rule.path
-                    .as_ref()
-                    .is_some_and(|path| !path.steps.is_empty())
-            })
-            .map(|(rule, _)| Pending {
-                rule,
-                steps: 0,
-                condition: None,
-            })
-            .collect();
+        let (mut matching, mut pending) = (Vec::new(), Vec::new());
+        for (rule, DataRule { path, .. }) in rules.rules.iter().enumerate() {
+            match path.as_ref().is_none_or(|path| path.steps.is_empty()) {
+                true => matching.push((rule, None)),
+                false => pending.push(Pending {
+                    rule,
+                    steps: 0,
+                    condition: None,
+                }),
+            }
+        }
         let above = Above {
-            matching,
+            matching: matching.into(),
             pending: pending.into(),
             mark: None,
         };
@@ -286,9 +275,7 @@ impl<'a> Compiler<'a> {
             no_condition: [below(false, true), below(true, true)],
         }
     }
-}
 
-impl Compiler<'_> {
     /// Whether a condition on the entries of a node may hold if none holds for the enclosing ones.
     fn has_outermost_condition(&self, node: NodeId) -> bool {
         let conditions = self.table.conditions_at.get(&node);

@@ -97,11 +97,11 @@ impl AccessTable {
         self.decide(operation, path).is_allowed
     }
 
-    /// Whether a node can be read, and what holds for its descendants.
-    pub(crate) fn read_of(&self, path: &InstancePath) -> (bool, Uniform) {
+    /// What holds for reads of the node at a path and its descendants.
+    pub(crate) fn reads_at(&self, path: &InstancePath) -> Uniform {
         let decided = self.decide(AccessOperation::Read, path);
         let is_parent_allowed = decided.is_parent_allowed;
-        let below = match path.steps.last() {
+        match path.steps.last() {
             None if self.reads_all => Uniform::Allowed,
             None => Uniform::Mixed,
             // Of a whole list, some entries may be named.
@@ -109,8 +109,7 @@ impl AccessTable {
                 self.read_below(step.node, is_parent_allowed)
             }
             Some(step) => self.below_instance(step.node, &decided.active, is_parent_allowed),
-        };
-        (decided.is_allowed, below)
+        }
     }
 
     /// Decides on the node at a path, step by step.
@@ -121,13 +120,15 @@ impl AccessTable {
             active: ActiveConditions::default(),
         };
         for (depth, step) in path.steps.iter().enumerate() {
-            let Decision {
-                is_allowed, active, ..
-            } = &mut decision;
-            self.enter(active, depth, step.node, &EntryKeys::Of(&step.keys));
-            let is_parent_allowed = std::mem::replace(is_allowed, false);
-            *is_allowed = self.allows_node(operation, step.node, active, is_parent_allowed);
-            decision.is_parent_allowed = is_parent_allowed;
+            let keys = EntryKeys::Of(&step.keys);
+            self.enter(&mut decision.active, depth, step.node, &keys);
+            decision.is_parent_allowed = decision.is_allowed;
+            decision.is_allowed = self.allows_node(
+                operation,
+                step.node,
+                &decision.active,
+                decision.is_parent_allowed,
+            );
         }
         decision
     }

@@ -1,12 +1,12 @@
 //! Maps a key of the tree to the schema nodes on its path.
 
-use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Step, Value};
+use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Step};
 use smallvec::SmallVec;
 
 use super::locate::TreeState;
 use super::read::skip_entry;
 use crate::error::{Error, Result};
-use crate::fragment::{Fragment, Packed, take_entry_value};
+use crate::fragment::{Fragment, take_entry_value};
 use crate::keys::take_local_id;
 use crate::subspace::Subspace;
 
@@ -97,10 +97,7 @@ impl TreeState<'_> {
             NodeKind::List(list) => {
                 let stored = self.snapshot.get(entry)?.ok_or_else(missing)?;
                 let fragment = Fragment::decode(&stored, list.keys.len())?;
-                let keys = fragment.leaves.into_iter().take(list.keys.len());
-                keys.map(|(_, packed)| value_of(packed))
-                    .collect::<Result<_>>()
-                    .map(Keys::Values)
+                fragment.key_values().map(Keys::Values)
             }
             NodeKind::LeafList(_) => {
                 let stored = self.snapshot.get(entry)?.ok_or_else(missing)?;
@@ -128,13 +125,6 @@ impl TreeState<'_> {
             }
         }
         Ok(Keys::Position(index))
-    }
-}
-
-fn value_of(packed: Packed) -> Result<Value> {
-    match packed {
-        Packed::Value(value) => Ok(value),
-        Packed::Any(_) => Err(Error::corrupt("a key of a list entry holds anydata")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`Tree`]: the handle of one datastore.
 //!
-//! Its methods are grouped by what they do, in the folders next to this file: `open_view.rs` reads, `commit.rs` edits.
+//! Its methods are grouped by what they do, in the folders next to this file: `open_view.rs` reads, `commit_edits.rs` edits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -84,7 +84,7 @@ impl View {
     /// Whether the reader may see everything at a path and below.
     pub fn shows_all(&self, path: &InstancePath) -> bool {
         let access = self.access.as_deref();
-        access.is_none_or(|access| access.read_of(path).1 == Uniform::Allowed)
+        access.is_none_or(|access| access.reads_at(path) == Uniform::Allowed)
     }
 
     /// The same view with a read cache, for a commit that reads some keys repeatedly.

@@ -7,6 +7,7 @@ use espalier_store::{
     CommitOptions, Datastore, Edit, Error, LoadMode, LoadOptions, LoadReport, Selection, Store,
     SystemClock, Tree, View,
 };
+use espalier_testkit::documents::json_document_with;
 use espalier_yang::data::{
     DataTree, MetadataMode, ParseOptions, PrintOptions, Root, TreeBuilder, json,
 };
@@ -46,20 +47,11 @@ pub fn memory_tree(model: &str) -> Tree {
 
 /// A document of the datastore, with its metadata.
 pub fn data(schema: &Schema, text: &str) -> DataTree {
-    let mut builder = TreeBuilder::new();
     let options = ParseOptions {
         metadata: MetadataMode::Kept,
         ..ParseOptions::default()
     };
-    json::parse(
-        schema,
-        Root::Datastore,
-        text.as_bytes(),
-        &mut builder,
-        &options,
-    )
-    .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    builder.finish().unwrap()
+    json_document_with(schema, text, &options)
 }
 
 pub fn path(schema: &Schema, text: &str) -> InstancePath {

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use espalier_store::{
     Clock, CommitOptions, Datastore, Edit, Selection, Store, Timestamp, Tree, WithOrigin,
 };
-use espalier_yang::data::{
-    DataTree, Operation, Origin, ParseOptions, PrintOptions, Root, TreeBuilder, json,
-};
+pub use espalier_testkit::documents::json_document as parse;
+use espalier_yang::data::{DataTree, Operation, Origin, PrintOptions, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::{InstancePath, Schema};
 
@@ -171,20 +170,6 @@ impl Fixture {
             false => String::new(),
         }
     }
-}
-
-pub fn parse(schema: &Schema, text: &str) -> DataTree {
-    let mut builder = TreeBuilder::new();
-    let options = ParseOptions::default();
-    json::parse(
-        schema,
-        Root::Datastore,
-        text.as_bytes(),
-        &mut builder,
-        &options,
-    )
-    .unwrap_or_else(|error| panic!("{text}: {error}"));
-    builder.finish().expect("a tree")
 }
 
 /// Edits one node below a path.

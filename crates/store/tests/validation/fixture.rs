@@ -7,11 +7,12 @@ use espalier_store::{
     CommitOptions, Datastore, Error, LoadMode, LoadOptions, LoadReport, Selection, Store, Subspace,
     SystemClock, Tree,
 };
+pub use espalier_testkit::documents::json_document as parse;
 use espalier_testkit::fault::Faulty;
 use espalier_testkit::oracle::judge::{Judge, Problem};
 use espalier_testkit::random_schemas::{self, Conditions, GeneratedSchema};
 use espalier_testkit::rows::rows;
-use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
+use espalier_yang::data::{DataTree, PrintOptions, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::validate::ValidationPlan;
 use espalier_yang::{InstancePath, Schema, Sink};
@@ -222,19 +223,4 @@ pub fn show(schema: &Schema, tree: &DataTree) -> String {
     let mut printer = json::Printer::new(schema, Vec::new(), PrintOptions::default());
     let _ = tree.emit(&mut printer);
     String::from_utf8(printer.finish().unwrap()).unwrap()
-}
-
-/// JSON as a tree.
-pub fn parse(schema: &Schema, text: &str) -> DataTree {
-    let mut builder = TreeBuilder::new();
-    let options = ParseOptions::default();
-    json::parse(
-        schema,
-        Root::Datastore,
-        text.as_bytes(),
-        &mut builder,
-        &options,
-    )
-    .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    builder.finish().unwrap()
 }

@@ -8,7 +8,7 @@
 //!
 //! - [`search()`] decides it, for any object with a step function, by the algorithm of Wing and Gong with
 //!   Lowe's cache of visited states;
-//! - [`space`] is the object: some registers and a counter in one key space, changed and read together;
+//! - [`sequential_model`] is the object: some registers and a counter in one key space, changed and read together;
 //! - [`worker`] is a process that works on a key space at random and records its operations;
 //! - [`run()`] starts such processes, injects faults into servers, connections and processes ([`Hurt`]),
 //!   and checks the records.

@@ -8,7 +8,7 @@
 //!
 //! One file per rule: [`content`] (mandatory nodes and choices, numbers of entries), [`reference`] (leafref,
 //! instance-identifier), [`unique`]; `must` and `when` are in [`checker`]. For a change, [`incremental`] schedules
-//! the checks: [`trace`] by what expressions read, [`referrers`] by the references to a node; [`whens`] removes
+//! the checks: [`reverse_trace`] by what expressions read, [`referrers`] by the references to a node; [`whens`] removes
 //! nodes whose `when` became false.
 //!
 //! A *rule* is a constraint of one schema node. It is checked at the instances of its *anchor*, an ancestor of that

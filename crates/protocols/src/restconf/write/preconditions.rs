@@ -51,7 +51,7 @@ impl Job {
             author: &self.author,
             comment: &self.who.comment,
         };
-        let committed = self.target.of.commit(&[edit], note, &check_view);
+        let committed = self.target.of.commit(&[edit], note, Some(&check_view));
         committed.map_err(|error| guard.explain(error))
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
+use espalier_testkit::documents::json_document;
 use espalier_testkit::seed;
-use espalier_yang::data::{DataTree, ParseOptions, Root, TreeBuilder, json};
+use espalier_yang::InstancePath;
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::{InstancePath, Schema};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -93,20 +93,6 @@ fn document(random: &mut StdRng) -> String {
     format!(r#"{{"m:turn":{turn:?},"m:e":{e},"m:o":{o},"m:event":[{events}]}}"#)
 }
 
-fn parse(schema: &Schema, text: &str) -> DataTree {
-    let mut builder = TreeBuilder::new();
-    let options = ParseOptions::default();
-    json::parse(
-        schema,
-        Root::Datastore,
-        text.as_bytes(),
-        &mut builder,
-        &options,
-    )
-    .unwrap();
-    builder.finish().unwrap()
-}
-
 fn scan(
     snapshot: &dyn Snapshot,
     range: &KeyRange,
@@ -152,7 +138,7 @@ fn any_scan_gives_its_part_of_everything() {
 fn check_scans(random: &mut StdRng) {
     let [running, operational] = trees();
     for tree in [&running, &operational] {
-        let data = parse(tree.schema(), &document(random));
+        let data = json_document(tree.schema(), &document(random));
         let edits = [Edit::merge(InstancePath::root(), data)];
         tree.commit(&edits, CommitOptions::default()).unwrap();
     }

@@ -4,7 +4,7 @@
 //! [`crate::access`].
 
 use espalier_yang::schema::Node;
-use espalier_yang::{NodeId, Value};
+use espalier_yang::{InstancePath, NodeId, Value};
 
 use super::super::selection::Selection;
 use super::first_event::FirstEvent;
@@ -49,10 +49,6 @@ impl<'a> ReadAccess<'a> {
             outer_depth,
             outer,
         }
-    }
-
-    pub fn table(&self) -> &'a AccessTable {
-        self.table
     }
 }
 
@@ -102,19 +98,20 @@ impl ResourceReader<'_> {
             return Ok(Some(NodeAccess::All));
         }
         let depth = access.outer_depth + depth;
-        if access.table.has_conditions_at(node.id) && node.is_positional() {
-            let row = state.snapshot.get(key)?.unwrap_or_default();
-            let keys = entry_values(&row, node)?;
-            let keys = EntryKeys::Values(&keys);
-            access
-                .table
-                .enter(&mut access.active, depth, node.id, &keys);
-        } else {
-            let keys = EntryKeys::Encoded(&key[list..]);
-            access
-                .table
-                .enter(&mut access.active, depth, node.id, &keys);
-        }
+        // The key of an entry in a stored order has its position in place of its values.
+        let values = match node.as_list() {
+            Some(list) if node.is_positional() && access.table.has_conditions_at(node.id) => {
+                let row = state.snapshot.get(key)?.unwrap_or_default();
+                Some(Fragment::decode(&row, list.keys.len())?.key_values()?)
+            }
+            _ => None,
+        };
+        let keys = match &values {
+            Some(values) => EntryKeys::Values(values),
+            None => EntryKeys::Encoded(&key[list..]),
+        };
+        let ReadAccess { table, active, .. } = access;
+        table.enter(active, depth, node.id, &keys);
         Ok(access.of_instance(node.id, parent))
     }
 
@@ -136,12 +133,17 @@ impl ResourceReader<'_> {
             Some(NodeAccess::Denied) => {
                 let trail = state.trail(entry)?.unwrap_or_default();
                 let path = state.path_of(entry, &trail)?;
-                let (all, mut first) = (Selection::default(), FirstEvent::default());
-                let table = self.access.as_ref().map(ReadAccess::table);
-                read(state, self.sources, &path, &all, table, &mut first)?;
-                Ok(first.is_found)
+                self.shows_anything_at(&path)
             }
         }
+    }
+
+    /// Whether anything is shown at a path or below.
+    pub fn shows_anything_at(&self, path: &InstancePath) -> ReadResult<bool> {
+        let (all, mut first) = (Selection::default(), FirstEvent::default());
+        let table = self.access.as_ref().map(|access| access.table);
+        read(self.state, self.sources, path, &all, table, &mut first)?;
+        Ok(first.is_found)
     }
 
     /// What is shown of a container that is not stored; `None` if nothing is.
@@ -203,20 +205,4 @@ impl ReadAccess<'_> {
             false => Some(NodeAccess::Denied),
         }
     }
-}
-
-/// The key values of an entry, from its row.
-fn entry_values(row: &[u8], node: &Node) -> crate::error::Result<Vec<Value>> {
-    if node.is_leaf_list() {
-        return Ok(vec![take_entry_value(row)?]);
-    }
-    let count = node.keys().len();
-    let fragment = Fragment::decode(row, count)?;
-    let keys = fragment.leaves.into_iter().take(count);
-    Ok(keys
-        .filter_map(|(_, packed)| match packed {
-            Packed::Value(value) => Some(value),
-            Packed::Any(_) => None,
-        })
-        .collect())
 }

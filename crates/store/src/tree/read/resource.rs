@@ -120,14 +120,10 @@ impl<'a> Target<'a> {
 impl ResourceReader<'_> {
     /// Whether a leaf is a key of an entry of which the reader sees something: it is then part of that.
     fn is_key_of_shown(&self, leaf: NodeId, path: &InstancePath) -> ReadResult<bool> {
-        let parent = path.parent().filter(|_| self.is_key(leaf));
-        let Some(parent) = parent else {
-            return Ok(false);
-        };
-        let (all, mut first) = (Selection::default(), FirstEvent::default());
-        let table = self.access.as_ref().map(ReadAccess::table);
-        read(self.state, self.sources, &parent, &all, table, &mut first)?;
-        Ok(first.is_found)
+        match path.parent().filter(|_| self.is_key(leaf)) {
+            Some(parent) => self.shows_anything_at(&parent),
+            None => Ok(false),
+        }
     }
 
     /// Sends a container, or an entry with its keys.

@@ -5,7 +5,7 @@
 //! - `patterns`: replaces patterns that libyang rejects but Espalier supports.
 //! - `failures`: collects all errors of a set of modules; libyang reports only the first.
 //! - `tree`, `types`, `modules`: copy the schema that libyang compiled.
-//! - `descents`: expands `//name` in constraints; `existence`: rewrites existence conditions to comparisons.
+//! - `expand_descendants`: expands `//name` in constraints; `rewrite_conditions`: rewrites existence conditions to comparisons.
 //! - `size`: bounds the number of nodes before groupings are expanded.
 //! - `error`, `locate`: the errors of models, with their positions.
 //!

@@ -1,4 +1,4 @@
-//! Evaluation with a cache of values of subexpressions ([`super::memo`]).
+//! Evaluation with a cache of values of subexpressions ([`super::value_cache`]).
 
 use super::Evaluator;
 use super::cached_values::{CachedKind, CachedValue, Inputs};

@@ -1,4 +1,4 @@
-//! The values that an evaluator caches, and what identifies them ([`super::memo`]).
+//! The values that an evaluator caches, and what identifies them ([`super::value_cache`]).
 
 use std::rc::Rc;
 

@@ -2,7 +2,7 @@
 //!
 //! The entries that pass are found by the values that the predicates require, as on the `child` axis. All entries of
 //! a list whose predicates have the same operands share the result: the earlier ones among them are found by a search
-//! in one sorted set ([`super::memo`]), so that the position of each entry in its group is not counted again.
+//! in one sorted set ([`super::value_cache`]), so that the position of each entry in its group is not counted again.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 //!
 //! `count(../rule[a = current()/a])` has one value for all entries with one value of `a`. The first evaluation
 //! computes it, the others read it from the cache, so that a list of n entries in groups of g costs n and not n times
-//! g. The cache key contains the inputs of the subexpression ([`super::inputs`]).
+//! g. The cache key contains the inputs of the subexpression ([`super::cache_dependencies`]).
 //!
 //! An evaluator reads one state of the data, so a cached value stays valid for its lifetime.
 

@@ -1,7 +1,7 @@
 //! Merges with a partial base: the log no longer reaches back to the base version, so only the keys that
 //! the candidate changed are available from it.
 //!
-//! Stamps show then what running changed in subtrees that the candidate deleted ([`super::uncertain`]), and
+//! Stamps show then what running changed in subtrees that the candidate deleted ([`super::unread_deletions`]), and
 //! missing entries show what running deleted. If a conflict cannot be resolved for the candidate because
 //! old data is lost, the node of running is used.
 
