@@ -65,7 +65,7 @@ impl Server {
         let thread = thread::spawn(move || {
             sched_setaffinity(None, &cores).map_err(io::Error::from)?;
             let service = Restconf::new(
-                Service::without_access_control(tree.clone()),
+                Service::without_access_control(tree.clone())?,
                 tree,
                 &source,
                 config(),

@@ -1,6 +1,7 @@
 //! Settings of commands: from flags, then the environment, then a TOML file.
 
 use std::env;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -31,9 +32,15 @@ pub struct Access {
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub store: Option<String>,
 
-    /// The server to work through, as in `http://127.0.0.1:8080` [env: ESPALIER_SERVER]
+    /// The server to work through, as in `http://127.0.0.1:8080`, or its socket, as in `unix:/run/espalier.sock`
+    /// [env: ESPALIER_SERVER]
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
+
+    /// The user to log in as on the server; the password is in ESPALIER_PASSWORD, or is asked for. Without it, the
+    /// token in ESPALIER_TOKEN is used, if there is one [env: ESPALIER_USER]
+    #[arg(long, value_name = "NAME", conflicts_with = "store")]
+    pub user: Option<String>,
 
     /// The authority of the server's certificate, or that certificate itself, PEM; by default the public
     /// authorities
@@ -137,6 +144,16 @@ impl OutputOptions {
     }
 }
 
+/// A password or a token. It is never printed.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
 /// Every setting, from one source or from all of them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -145,6 +162,14 @@ pub struct Settings {
     pub store: Option<String>,
     /// The server, as a URL.
     pub server: Option<String>,
+    /// The user to log in as.
+    pub user: Option<String>,
+    /// The password of the user.
+    #[serde(skip)]
+    pub password: Option<Secret>,
+    /// The bearer token.
+    #[serde(skip)]
+    pub token: Option<Secret>,
     /// The certificate that is the server's own or signed it, PEM.
     pub server_ca: Option<PathBuf>,
     /// The client certificate, PEM.
@@ -188,8 +213,16 @@ pub struct Settings {
     pub tls_key: Option<PathBuf>,
     /// The authorities that must have issued client certificates, PEM.
     pub client_ca: Option<PathBuf>,
+    /// The folder of a certificate that is created for trying TLS.
+    pub tls_self_signed: Option<PathBuf>,
+    /// The Unix socket to serve on.
+    pub unix_socket: Option<PathBuf>,
+    /// Its permissions, octal.
+    pub unix_socket_mode: Option<String>,
     /// Whether clients are served without authentication, also on addresses beyond loopback.
     pub insecure_no_authentication: Option<bool>,
+    /// Whether users may log in without TLS on addresses beyond loopback.
+    pub insecure_no_tls: Option<bool>,
     /// Hosts that requests may name in addition to the server's own.
     pub allowed_host: Vec<String>,
     /// The maximum number of open connections.
@@ -213,6 +246,7 @@ impl From<&Access> for Settings {
         Self {
             store: access.store.clone(),
             server: access.server.clone(),
+            user: access.user.clone(),
             server_ca: access.server_ca.clone(),
             client_cert: access.client_cert.clone(),
             client_key: access.client_key.clone(),
@@ -258,6 +292,9 @@ impl Settings {
         Ok(Self {
             store: text("ESPALIER_STORE"),
             server: text("ESPALIER_SERVER"),
+            user: text("ESPALIER_USER"),
+            password: text("ESPALIER_PASSWORD").map(Secret),
+            token: text("ESPALIER_TOKEN").map(Secret),
             server_ca: path("ESPALIER_SERVER_CA"),
             client_cert: path("ESPALIER_CLIENT_CERT"),
             client_key: path("ESPALIER_CLIENT_KEY"),
@@ -278,7 +315,11 @@ impl Settings {
             tls_cert: path("ESPALIER_TLS_CERT"),
             tls_key: path("ESPALIER_TLS_KEY"),
             client_ca: path("ESPALIER_CLIENT_CA"),
+            tls_self_signed: path("ESPALIER_TLS_SELF_SIGNED"),
+            unix_socket: path("ESPALIER_UNIX_SOCKET"),
+            unix_socket_mode: text("ESPALIER_UNIX_SOCKET_MODE"),
             insecure_no_authentication: parsed(variable, "ESPALIER_INSECURE_NO_AUTHENTICATION")?,
+            insecure_no_tls: parsed(variable, "ESPALIER_INSECURE_NO_TLS")?,
             allowed_host: list("ESPALIER_ALLOWED_HOST", ','),
             connections_max: parsed(variable, "ESPALIER_CONNECTIONS_MAX")?,
             header_timeout: parsed(variable, "ESPALIER_HEADER_TIMEOUT")?,
@@ -323,6 +364,9 @@ impl Settings {
         Self {
             store,
             server,
+            user: self.user.or(weaker.user),
+            password: self.password.or(weaker.password),
+            token: self.token.or(weaker.token),
             server_ca: self.server_ca.or(weaker.server_ca),
             client_cert: self.client_cert.or(weaker.client_cert),
             client_key: self.client_key.or(weaker.client_key),
@@ -343,6 +387,10 @@ impl Settings {
             tls_cert: self.tls_cert.or(weaker.tls_cert),
             tls_key: self.tls_key.or(weaker.tls_key),
             client_ca: self.client_ca.or(weaker.client_ca),
+            tls_self_signed: self.tls_self_signed.or(weaker.tls_self_signed),
+            unix_socket: self.unix_socket.or(weaker.unix_socket),
+            unix_socket_mode: self.unix_socket_mode.or(weaker.unix_socket_mode),
+            insecure_no_tls: self.insecure_no_tls.or(weaker.insecure_no_tls),
             insecure_no_authentication: self
                 .insecure_no_authentication
                 .or(weaker.insecure_no_authentication),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use espalier_service::Service;
-use espalier_service::access::Caller;
+use espalier_service::access::{Caller, ResourceAccess};
 use espalier_service::session::{NewSession, Session, SessionKind, Transport};
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::request::Parts;
@@ -17,6 +17,8 @@ pub struct Peer {
     pub transport: Transport,
     /// The address.
     pub address: String,
+    /// What the user may do with collections and statistics.
+    pub resources: ResourceAccess,
 }
 
 /// The session that a request names; one of its own if `name` is empty.
@@ -26,7 +28,7 @@ pub struct Peer {
 pub fn session_of(service: &Service, parts: &Parts, name: &str) -> Result<Arc<Session>, DataError> {
     let peer = parts.extensions.get::<Peer>();
     let new = NewSession {
-        caller: peer.map(|peer| peer.caller.clone()).unwrap_or_default(),
+        caller: peer.map_or_else(Caller::exempt, |peer| peer.caller.clone()),
         transport: peer.map_or(Transport::Http, |peer| peer.transport),
         peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
         kind: SessionKind::Named,

@@ -8,10 +8,12 @@
 //! | [`session`] | sessions: who makes requests |
 //! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
+//! | [`configuration`] | where the users and access rules of the server are stored |
 //! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
 pub mod audit;
+pub mod configuration;
 mod datastore;
 pub mod identity;
 pub mod modules;
@@ -19,4 +21,4 @@ mod service;
 pub mod session;
 
 pub use datastore::{ChangeNote, SessionDatastore};
-pub use service::{AccessControl, DeniedCounters, Service};
+pub use service::{AccessControl, DeniedCounters, LoginPolicy, Service};

@@ -9,6 +9,11 @@ use espalier_yang::standard::StandardModule;
 /// Sorted by name.
 const MODULES: &[StandardModule] = &[
     StandardModule {
+        name: "espalier-access",
+        revision: "2026-11-27",
+        text: include_str!("../../../models/espalier-access.yang"),
+    },
+    StandardModule {
         name: "espalier-system",
         revision: "2026-11-27",
         text: include_str!("../../../models/espalier-system.yang"),

@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_store::{Error, Result, SystemClock, Tree};
+use espalier_store::{Error, Result, Store, SystemClock, Tree};
 use espalier_yang::{ErrorTag, Schema};
 
-use crate::access::{RulesCache, UserAccess};
+use crate::access::{Caller, ResourceAccess, RulesCache, UserAccess};
+use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
+use crate::identity::{
+    Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, Identity, Method,
+    PasswdFile, Peer, RandomError, TokenStore,
+};
 use crate::session::{Session, Sessions};
 
 /// Whether sessions are subject to access control.
@@ -27,7 +32,9 @@ pub struct Service {
 
 struct Inner {
     control: AccessControl,
+    trees: Arc<ConfigurationTrees>,
     rules: RulesCache,
+    accounts: Accounts,
     unrestricted: Arc<UserAccess>,
     sessions: Sessions,
     denied_operations: AtomicU64,
@@ -43,25 +50,110 @@ pub struct DeniedCounters {
     pub data_writes: u64,
 }
 
+/// How the clients of a server are authenticated.
+#[derive(Clone, Debug, Default)]
+pub struct LoginPolicy {
+    /// Whether clients without credentials are let in.
+    pub anonymous: Anonymous,
+    /// The certificates, in DER, of the authorities that the TLS server trusts.
+    pub authorities: Vec<Vec<u8>>,
+}
+
 impl Service {
-    /// The service of a store. `running` is the running datastore that has the users and the rules.
-    pub fn new(running: Tree, control: AccessControl, sessions: Sessions) -> Self {
-        Self {
+    /// The service of a store, with the users and rules of `trees`.
+    ///
+    /// # Errors
+    /// The users cannot be read; `operation-failed` if the operating system gives no random bytes.
+    pub fn new(
+        trees: ConfigurationTrees,
+        control: AccessControl,
+        sessions: Sessions,
+        login: LoginPolicy,
+    ) -> Result<Self> {
+        let trees = Arc::new(trees);
+        let tokens = TokenStore::new(Arc::clone(trees.store().driver()));
+        let authenticator = Authenticator::new(tokens, PasswdFile, login.anonymous);
+        let authenticator = authenticator.map_err(no_random_bytes)?;
+        let accounts = Accounts::new(Arc::clone(&trees), authenticator, login.authorities);
+        if control == AccessControl::Rules {
+            accounts.refresh()?;
+        }
+        Ok(Self {
             inner: Arc::new(Inner {
                 control,
-                rules: RulesCache::new(running),
+                rules: RulesCache::new(Arc::clone(&trees)),
+                trees,
+                accounts,
                 unrestricted: Arc::new(UserAccess::unrestricted()),
                 sessions,
                 denied_operations: AtomicU64::new(0),
                 denied_data_writes: AtomicU64::new(0),
             }),
-        }
+        })
     }
 
-    /// The service of a store without access control.
-    pub fn without_access_control(running: Tree) -> Self {
+    /// The service of a datastore without access control, for programs and commands that have the store open anyway.
+    ///
+    /// # Errors
+    /// As [`Self::offline`].
+    pub fn without_access_control(running: Tree) -> Result<Self> {
+        Self::offline(running.store().clone(), Some(running))
+    }
+
+    /// The service of a store without access control. `served` is running of the anchor that a server would serve. The
+    /// users are not read: see [`Accounts::refresh`].
+    ///
+    /// # Errors
+    /// `operation-failed` if the operating system gives no random bytes.
+    pub fn offline(store: Store, served: Option<Tree>) -> Result<Self> {
         let sessions = Sessions::new(Arc::new(SystemClock));
-        Self::new(running, AccessControl::Off, sessions)
+        let trees = ConfigurationTrees::new(store, served);
+        Self::new(trees, AccessControl::Off, sessions, LoginPolicy::default())
+    }
+
+    /// The datastores with the users and rules.
+    pub fn configuration(&self) -> &ConfigurationTrees {
+        &self.inner.trees
+    }
+
+    /// The users.
+    pub fn accounts(&self) -> &Accounts {
+        &self.inner.accounts
+    }
+
+    /// Authenticates a client. Blocks: it may compute a password hash or read from the engine.
+    ///
+    /// # Errors
+    /// The credentials are not sufficient, or cannot be verified now.
+    pub fn log_in(
+        &self,
+        credentials: &Credentials,
+        peer: Peer,
+    ) -> std::result::Result<Caller, AuthenticationError> {
+        let now = self.inner.trees.store().now();
+        let identity = self.inner.accounts.authenticate(credentials, peer, now)?;
+        let is_exempt = self.is_exempt(&identity)?;
+        Ok(Caller {
+            user: match identity.method {
+                Method::Anonymous => String::new(),
+                _ => identity.user,
+            },
+            groups: identity.groups,
+            is_recovery: is_exempt,
+            is_read_only: identity.is_read_only,
+        })
+    }
+
+    /// Whether no rule applies to a client: root of this machine; everybody who is let in as long as neither users nor
+    /// groups of users are configured.
+    fn is_exempt(&self, identity: &Identity) -> Result<bool> {
+        Ok(match identity.method {
+            Method::Anonymous => true,
+            Method::Certificate => {
+                self.inner.accounts.is_empty() && !self.inner.rules.has_groups()?
+            }
+            Method::Password | Method::Token | Method::UnixPeer => identity.is_recovery,
+        })
     }
 
     /// The sessions.
@@ -74,17 +166,33 @@ impl Service {
         SessionDatastore::new(self.clone(), Arc::clone(session), tree)
     }
 
-    /// What the user of a session may do with data of a schema.
+    /// What the user of a session may do with the data of an anchor, under one of its schemas.
     ///
     /// # Errors
     /// Those of reading the rules.
-    pub fn access(&self, session: &Session, schema: &Arc<Schema>) -> Result<Arc<UserAccess>> {
-        if self.inner.control == AccessControl::Off {
+    pub fn access(
+        &self,
+        session: &Session,
+        tree: &Tree,
+        schema: &Arc<Schema>,
+    ) -> Result<Arc<UserAccess>> {
+        if self.inner.control == AccessControl::Off || session.caller().is_recovery {
             return Ok(Arc::clone(&self.inner.unrestricted));
         }
-        match self.inner.rules.policy(schema)? {
+        match self.inner.rules.policy(tree, schema)? {
             Some(policy) => Ok(policy.access_of(session.caller())),
             None => Ok(Arc::clone(&self.inner.unrestricted)),
+        }
+    }
+
+    /// What a user may do with collections and statistics.
+    ///
+    /// # Errors
+    /// Those of reading the rules.
+    pub fn resource_access(&self, caller: &Caller) -> Result<ResourceAccess> {
+        match self.inner.control {
+            AccessControl::Off => Ok(ResourceAccess::unrestricted()),
+            AccessControl::Rules => self.inner.rules.resource_access(caller),
         }
     }
 
@@ -112,8 +220,15 @@ impl Service {
                     .denied_data_writes
                     .fetch_add(count, Ordering::Relaxed);
             }
-            Ok(_) => self.inner.rules.invalidate_after_change_of(tree),
+            Ok(_) => {
+                self.inner.rules.invalidate_after_change_of(tree);
+                self.inner.accounts.refresh_after_change_of(tree);
+            }
             Err(_) => {}
         }
     }
+}
+
+fn no_random_bytes(error: RandomError) -> Error {
+    Error::data(ErrorTag::OperationFailed, error.to_string())
 }

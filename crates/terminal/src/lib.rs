@@ -9,10 +9,12 @@ pub mod document;
 mod failure;
 pub mod output;
 pub mod output_file;
+mod password;
 pub mod path;
 pub mod progress;
 pub mod single_node;
 mod url_name;
 
 pub use failure::{Failure, FailureKind, Result, VERSIONS_HINT};
+pub use password::{PASSWORD_BYTES_MAX, read_password};
 pub use url_name::url_name;

@@ -20,7 +20,6 @@ mod get;
 mod history;
 mod index_builds;
 mod info;
-mod listen_options;
 mod load;
 mod lock;
 mod no_models_routes;

@@ -148,7 +148,7 @@ impl Local {
     pub fn new(tree: Tree, settings: &Settings) -> Result<Self> {
         let source = source_of(&tree, settings)?;
         let store = tree.store().clone();
-        let service = Service::without_access_control(tree.clone());
+        let service = Service::without_access_control(tree.clone())?;
         let session = service.sessions().open(NewSession {
             caller: Caller::default(),
             transport: Transport::CommandLine,

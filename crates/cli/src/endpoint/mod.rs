@@ -3,6 +3,7 @@
 //! Commands use [`Endpoint`] only, so each works the same on both.
 
 mod connection_failure;
+mod credentials;
 mod engine;
 mod interface;
 mod local;
@@ -13,6 +14,7 @@ mod remote_error;
 mod remote_operations;
 mod remote_versions;
 mod tls;
+mod unix_socket;
 mod upgrade;
 mod versions;
 

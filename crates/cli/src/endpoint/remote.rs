@@ -19,7 +19,8 @@ use espalier_yang::Schema;
 use espalier_yang::data::{ParseOptions, PrintOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde::Serialize;
-use ureq::http::{Response, StatusCode};
+use ureq::http::header::AUTHORIZATION;
+use ureq::http::{HeaderValue, Response, StatusCode};
 use ureq::tls::TlsConfig;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
@@ -27,7 +28,9 @@ use ureq::{Agent, Body, RequestBuilder, SendBody};
 
 use crate::endpoint::connection_failure::unreachable;
 use crate::endpoint::remote_error::failure_of;
+use crate::endpoint::credentials;
 use crate::endpoint::tls::{ClientIdentity, PinnedTls};
+use crate::endpoint::unix_socket::{self, UnixConnector};
 use crate::endpoint::{
     Change, Changed, Differences, Endpoint, Loaded, OperationRequest, Outcome, Read, Rollback,
     Upload,
@@ -46,13 +49,19 @@ pub const SCHEMA_PATH: &str = "/espalier/schema";
 /// The path in `serve` that accepts documents with edit operations.
 pub const EDIT_PATH: &str = "/espalier/edit";
 
+/// What precedes the paths of requests over a Unix socket: the name of the host has no meaning there.
+const SOCKET_BASE: &str = "http://localhost";
+
 /// The maximum size of the module texts.
 pub const SOURCE_BYTES_MAX: u64 = 256 << 20;
 
 /// A server.
 pub struct Remote {
     agent: Agent,
+    authorization: Option<HeaderValue>,
     base: String,
+    /// The URL, for messages.
+    shown_url: String,
     /// The datastore, and its resource.
     datastore: Datastore,
     data: String,
@@ -65,12 +74,13 @@ pub struct Remote {
 impl Remote {
     /// The server at a URL. Nothing is sent yet.
     pub fn new(url: &str, settings: &Settings) -> Result<Self> {
-        if !url.starts_with("http://") && !url.starts_with("https://") {
+        let socket = url.strip_prefix(unix_socket::SCHEME);
+        if socket.is_none() && !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(Failure::usage(format!(
                 "--server {}: this is not an HTTP URL",
                 espalier_drivers::redacted_url(url)
             ))
-            .hint("write it as in http://127.0.0.1:8080"));
+            .hint("write it as in http://127.0.0.1:8080, or unix:FILE for its socket"));
         }
         if settings.validation.is_some() {
             return Err(Failure::usage(
@@ -81,10 +91,19 @@ impl Remote {
             ));
         }
         let datastore = settings.datastore()?;
-        let agent = agent(settings)?;
+        let authorization = credentials::authorization(settings)?;
+        if authorization.is_some() {
+            credentials::check_url(url)?;
+        }
+        let (agent, base) = match socket {
+            Some(file) => (socket_agent(file), SOCKET_BASE),
+            None => (agent(settings)?, url.trim_end_matches('/')),
+        };
         Ok(Self {
             agent,
-            base: url.trim_end_matches('/').to_owned(),
+            authorization,
+            shown_url: espalier_drivers::redacted_url(url),
+            base: base.to_owned(),
             data: data_path(datastore),
             datastore,
             identity_headers: identity_headers(settings),
@@ -96,13 +115,17 @@ impl Remote {
     /// Adds the identity headers to a request.
     fn with_identity<T>(&self, request: RequestBuilder<T>) -> RequestBuilder<T> {
         let headers = self.identity_headers.iter();
-        headers.fold(request, |request, (name, value)| {
+        let request = headers.fold(request, |request, (name, value)| {
             request.header(*name, value)
-        })
+        });
+        match &self.authorization {
+            Some(value) => request.header(AUTHORIZATION, value),
+            None => request,
+        }
     }
 
     pub(super) fn unreachable(&self, error: &ureq::Error) -> Failure {
-        unreachable(&espalier_drivers::redacted_url(&self.base), error)
+        unreachable(&self.shown_url, error)
     }
 
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
@@ -211,6 +234,16 @@ fn identity_headers(settings: &Settings) -> Vec<(&'static str, String)> {
         Some((name, path::percent_encoded(text)))
     });
     headers.collect()
+}
+
+/// Creates the HTTP client of a Unix socket.
+fn socket_agent(file: &str) -> Agent {
+    let config = Agent::config_builder().http_status_as_error(false);
+    Agent::with_parts(
+        config.build(),
+        UnixConnector::new(file.into()),
+        DefaultResolver::default(),
+    )
 }
 
 /// Creates the HTTP client with its trusted certificates and its client certificate.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use axum::body::Body;
 use espalier_documents::{ErrorKind, check_strict_json, parse_strict_json};
+use espalier_service::access::{Resource, ResourceAccess};
 use http::header::{CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -30,6 +31,8 @@ pub(crate) struct Call<'a, S> {
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: CallBody,
+    /// What the user may do.
+    pub(crate) access: ResourceAccess,
 }
 
 /// The body of a request.
@@ -41,6 +44,22 @@ pub(crate) enum CallBody {
 }
 
 impl<S> Call<'_, S> {
+    /// Rejects a read that the user is not permitted. The error does not depend on whether the resource exists.
+    pub(crate) fn require_read(&self, resource: Resource<'_>) -> Result<()> {
+        match self.access.may_read(resource) {
+            true => Ok(()),
+            false => Err(Problem::denied(resource)),
+        }
+    }
+
+    /// Rejects a change that the user is not permitted.
+    pub(crate) fn require_change(&self, resource: Resource<'_>) -> Result<()> {
+        match self.access.may_change(resource) {
+            true => Ok(()),
+            false => Err(Problem::denied(resource)),
+        }
+    }
+
     /// A variable part of the path, by its position.
     pub(crate) fn path_parameter(&self, at: usize) -> &str {
         self.path.get(at).map_or("", String::as_str)

@@ -57,6 +57,12 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "missing", detail)
     }
 
+    /// The user may not do this: 403.
+    pub(crate) fn denied(resource: impl std::fmt::Display) -> Self {
+        let detail = format!("access denied: {resource}");
+        Self::new(StatusCode::FORBIDDEN, "access-denied", detail)
+    }
+
     /// A condition of the request is not met: 412.
     pub(crate) fn precondition(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::PRECONDITION_FAILED, "changed", detail)

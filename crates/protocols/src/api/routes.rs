@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::routing::{any, get};
+use espalier_service::access::ResourceAccess;
 use http::header::{ALLOW, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -21,6 +22,7 @@ use super::parsed_request::{
 };
 use super::problem::{Problem, Result};
 use crate::intake::{Held, Intake, media};
+use crate::request_session::Peer;
 
 /// The description of an API.
 pub(crate) struct Api {
@@ -40,8 +42,13 @@ struct ApiState<S> {
     /// The path of the OpenAPI description.
     description: &'static str,
     operations: Vec<Operation<S>>,
+    check_access: CheckAccess<S>,
     intake: Intake,
 }
+
+/// Rejects a call whose path or query names a resource that the user may not read or, if the operation is not safe,
+/// change. Handlers check the resources that bodies name.
+pub(crate) type CheckAccess<S> = fn(&Call<'_, S>, bool) -> Result<()>;
 
 /// The routes of all operations and of the OpenAPI description. Other paths below the root return a problem
 /// document.
@@ -49,6 +56,7 @@ pub(crate) fn router<S: Send + Sync + 'static>(
     service: Arc<S>,
     api: &Api,
     operations: Vec<Operation<S>>,
+    check_access: CheckAccess<S>,
     intake: Intake,
 ) -> Router {
     let description = openapi::description(api, &operations);
@@ -60,6 +68,7 @@ pub(crate) fn router<S: Send + Sync + 'static>(
         service,
         description: api.path,
         operations,
+        check_access,
         intake,
     });
     let root = api.root;
@@ -128,7 +137,9 @@ async fn dispatch<S: Send + Sync + 'static>(
             query: check_query(operation, parameters(parts.uri.query())?)?,
             headers: &parts.headers,
             body,
+            access: resource_access(&parts),
         };
+        (state.check_access)(&call, operation.method.is_safe())?;
         (operation.handler)(&call)
     });
     let mut response = handled
@@ -138,6 +149,12 @@ async fn dispatch<S: Send + Sync + 'static>(
         *response.body_mut() = Body::empty();
     }
     Ok(response)
+}
+
+/// What the user of a request may do; everything if nobody is authenticated.
+fn resource_access(parts: &Parts) -> ResourceAccess {
+    let peer = parts.extensions.get::<Peer>();
+    peer.map_or_else(ResourceAccess::unrestricted, |peer| peer.resources.clone())
 }
 
 /// Checks the query parameters: all are defined, required ones are present, and only repeatable ones are

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use espalier_documents::{FieldIndex, Finding, Info, Policy};
+use espalier_service::access::Resource;
 use http::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -34,6 +35,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
         .service
         .list_infos()?
         .into_iter()
+        .filter(|(info, _)| call.access.may_read(Resource::Collection(&info.name)))
         .map(|(info, problem)| {
             let mut body = info.to_json();
             if let Some(problem) = problem {

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use espalier_documents::{Collection, Error, ErrorKind, merge_patch};
+use espalier_service::access::Resource;
 use http::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -70,7 +71,10 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
     for (at, text) in request.operations.iter().enumerate() {
         let within = |problem: Problem| problem.within(operation_location(at));
         let operation: Operation = read(text.get().as_bytes()).map_err(within)?;
-        let collection = call.service.collection(operation.collection());
+        let name = operation.collection();
+        let permitted = call.require_change(Resource::Collection(name));
+        permitted.map_err(within)?;
+        let collection = call.service.collection(name);
         operations.push((operation, collection.map_err(within)?));
     }
     let mut keys = Vec::with_capacity(count);

@@ -363,6 +363,8 @@ pub(crate) fn early_error_response(
     let media = media::error_media(headers);
     let tag = match status {
         StatusCode::BAD_REQUEST => ErrorTag::MalformedMessage,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => ErrorTag::ResourceDenied,
+        StatusCode::INTERNAL_SERVER_ERROR => ErrorTag::OperationFailed,
         _ => ErrorTag::AccessDenied,
     };
     let text = error_body::print_protocol_error(tag, message, media.format());

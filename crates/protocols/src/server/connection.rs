@@ -9,16 +9,20 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use bytes::Bytes;
+use espalier_service::Service;
+use espalier_service::identity::Credentials;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::Limits;
 use super::activity::{Activity, Phase};
+use super::authentication::ConnectionLogin;
 use super::hosts::Hosts;
 use super::requests::Requests;
 use super::tracked_stream::TrackedStream;
@@ -50,7 +54,30 @@ pub(super) struct Connections {
     pub(super) hosts: Arc<Hosts>,
     pub(super) limits: Arc<Limits>,
     pub(super) tls: Option<TlsAcceptor>,
+    /// What authenticates clients; `None` if nothing does.
+    pub(super) service: Option<Service>,
     pub(super) is_closing: watch::Receiver<bool>,
+}
+
+/// An accepted connection.
+pub(super) enum Accepted {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// The ends of a connection.
+struct PeerOfStream {
+    /// The server address that the client connected to.
+    local: Option<IpAddr>,
+    login: Option<Arc<ConnectionLogin>>,
+}
+
+/// The certificate that a client proved to have, if any.
+fn certificate_of(stream: &TlsStream<TcpStream>) -> Credentials {
+    match stream.get_ref().1.peer_certificates() {
+        Some(chain) => Credentials::Certificate(chain.iter().map(|one| one.to_vec()).collect()),
+        None => Credentials::None,
+    }
 }
 
 /// The HTTP version of a client.
@@ -72,12 +99,18 @@ enum ConnectionEnd {
 
 impl Connections {
     /// Serves a connection until it ends or is evicted.
-    pub(super) async fn serve(self, stream: TcpStream, activity: Arc<Activity>) {
+    pub(super) async fn serve(self, stream: Accepted, activity: Arc<Activity>) {
         let evicted = Arc::clone(&activity);
+        let serve = async {
+            match stream {
+                Accepted::Tcp(stream) => self.serve_tcp(stream, activity).await,
+                Accepted::Unix(stream) => self.serve_unix(stream, activity).await,
+            }
+        };
         tokio::select! {
             biased;
             () = evicted.evicted() => tracing::debug!("a connection was evicted"),
-            end = self.serve_stream(stream, activity) => {
+            end = serve => {
                 if let Err(error) = end {
                     tracing::debug!(%error, "a connection ended early");
                 }
@@ -85,13 +118,29 @@ impl Connections {
         }
     }
 
-    async fn serve_stream(mut self, stream: TcpStream, activity: Arc<Activity>) -> io::Result<()> {
+    async fn serve_unix(self, stream: UnixStream, activity: Arc<Activity>) -> io::Result<()> {
+        let uid = stream.peer_cred()?.uid();
+        let service = self.service.clone();
+        let login = service.map(|service| Arc::new(ConnectionLogin::of_unix_socket(service, uid)));
+        let peer = PeerOfStream { local: None, login };
+        self.serve_requests(stream, None, peer, activity).await
+    }
+
+    async fn serve_tcp(mut self, stream: TcpStream, activity: Arc<Activity>) -> io::Result<()> {
         let _ = stream.set_nodelay(true);
         let local = stream.local_addr().ok();
         // An IPv6 socket that serves both versions has IPv4-mapped addresses.
         let local = local.map(|address| address.ip().to_canonical());
+        let remote = stream.peer_addr()?.ip().to_canonical();
+        let service = self.service.clone();
+        let peer_with = |proven| PeerOfStream {
+            local,
+            login: service
+                .map(|service| Arc::new(ConnectionLogin::of_address(service, remote, proven))),
+        };
         let Some(tls) = self.tls.clone() else {
-            return self.serve_requests(stream, None, local, activity).await;
+            let peer = peer_with(Credentials::None);
+            return self.serve_requests(stream, None, peer, activity).await;
         };
         let handshake = async {
             let mut first = [0];
@@ -109,7 +158,8 @@ impl Connections {
             Ok(stream) => {
                 let is_h2 = stream.get_ref().1.alpn_protocol() == Some(ALPN_H2);
                 let version = is_h2.then_some(HttpVersion::Http2);
-                self.serve_requests(stream, version, local, activity).await
+                let peer = peer_with(certificate_of(&stream));
+                self.serve_requests(stream, version, peer, activity).await
             }
             Err(mut stream) => {
                 stream.write_all(TLS_REQUIRED).await?;
@@ -123,7 +173,7 @@ impl Connections {
         mut self,
         mut stream: S,
         negotiated: Option<HttpVersion>,
-        local: Option<IpAddr>,
+        peer: PeerOfStream,
         activity: Arc<Activity>,
     ) -> io::Result<()>
     where
@@ -148,7 +198,8 @@ impl Connections {
             hosts: Arc::clone(&self.hosts),
             limits: Arc::clone(&self.limits),
             activity: Arc::clone(&activity),
-            local,
+            local: peer.local,
+            login: peer.login,
         };
         match version {
             HttpVersion::Http1 => {

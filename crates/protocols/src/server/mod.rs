@@ -5,6 +5,7 @@
 //!
 //! - `request_checks.rs` and `hosts.rs` reject requests for other hosts and from pages of other sites, on every
 //!   route.
+//! - `authentication.rs` finds the user of each request: by password, token, certificate or Unix socket.
 //! - `activity.rs` tracks the activity of a connection. `connection.rs` closes idle ones, and `registry.rs`
 //!   chooses which one to close when there are too many.
 //! - `timed_body.rs` fails a body that stops or is too slow, `tracked_stream.rs` a request line that is too
@@ -13,6 +14,7 @@
 //! The key decision: all timeouts are here and none in a front end, so no route can lack one.
 
 mod activity;
+mod authentication;
 mod connection;
 mod hosts;
 mod limits;

@@ -12,12 +12,14 @@ use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::CONNECTION;
+use http::request::Parts;
 use http::{HeaderValue, Request, Response, Version};
 use hyper::body::{Body as HttpBody, Frame, Incoming as HyperBody, SizeHint};
 use tower_service::Service;
 
 use super::Limits;
 use super::activity::{Activity, RequestInProgress};
+use super::authentication::ConnectionLogin;
 use super::hosts::Hosts;
 use super::request_checks;
 use super::timed_body::TimedBody;
@@ -31,6 +33,8 @@ pub(super) struct Requests {
     pub(super) activity: Arc<Activity>,
     /// The server address that the client connected to.
     pub(super) local: Option<IpAddr>,
+    /// `None` if clients are not authenticated.
+    pub(super) login: Option<Arc<ConnectionLogin>>,
 }
 
 type ResponseFuture =
@@ -49,14 +53,19 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
             limits,
             activity,
             local,
+            login,
         } = self.clone();
         Box::pin(async move {
             let response_activity = Arc::clone(&activity);
-            let (parts, body) = request.into_parts();
+            let (mut parts, body) = request.into_parts();
             let version = parts.version;
             let is_read = Arc::new(AtomicBool::new(body.is_end_stream()));
-            let mut response = match request_checks::check(&parts, &hosts, local) {
-                Err(rejection) => rejection.into_response(&parts),
+            let accepted = match request_checks::check(&parts, &hosts, local) {
+                Err(rejection) => Err(rejection.into_response(&parts)),
+                Ok(()) => authenticate(login.as_deref(), &mut parts).await,
+            };
+            let mut response = match accepted {
+                Err(response) => response,
                 Ok(()) => {
                     let body = match body.is_end_stream() {
                         true => Body::empty(),
@@ -83,6 +92,23 @@ impl hyper::service::Service<Request<HyperBody>> for Requests {
                 _in_progress: in_progress,
             }))
         })
+    }
+}
+
+/// Adds the user of a request to its extensions. The error is the response to a request without a valid one.
+async fn authenticate(
+    login: Option<&ConnectionLogin>,
+    parts: &mut Parts,
+) -> Result<(), Response<Body>> {
+    let Some(login) = login else {
+        return Ok(());
+    };
+    match login.log_in(parts).await {
+        Ok(peer) => {
+            parts.extensions.insert(peer);
+            Ok(())
+        }
+        Err(failure) => Err(failure.into_response(parts)),
     }
 }
 

@@ -1,18 +1,19 @@
 //! Accepts connections and serves a router on each.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use espalier_service::Service;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::connection::Connections;
+use super::connection::{Accepted, Connections};
 use super::registry::Registry;
 use super::{Hosts, Limits, Tls};
 
@@ -20,7 +21,7 @@ use super::{Hosts, Limits, Tls};
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The configuration of a server.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Config {
     /// TLS; cleartext if absent.
     pub tls: Option<Tls>,
@@ -29,6 +30,10 @@ pub struct Config {
     /// The hosts that requests may name, in addition to the listening address and the names of the
     /// certificate.
     pub hosts: Hosts,
+    /// What authenticates clients; if absent, all are served, and nobody is subject to access control.
+    pub service: Option<Service>,
+    /// Also serves this Unix socket, in cleartext.
+    pub unix_socket: Option<UnixListener>,
 }
 
 /// Serves `router` on `listener` until `shutdown` completes. Then stops accepting, lets requests in
@@ -51,16 +56,19 @@ pub async fn serve(
         hosts: Arc::new(hosts),
         limits: Arc::new(config.limits),
         tls: config.tls.map(|tls| TlsAcceptor::from(tls.config)),
+        service: config.service,
         is_closing,
     };
+    let unix_socket = config.unix_socket;
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = tokio::select! {
             () = &mut shutdown => break,
-            accepted = listener.accept() => accepted,
+            accepted = listener.accept() => accepted.map(|(stream, _)| Accepted::Tcp(stream)),
+            accepted = accept_unix(unix_socket.as_ref()) => accepted,
         };
         let stream = match accepted {
-            Ok((stream, _)) => stream,
+            Ok(stream) => stream,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 registry.evict();
@@ -78,7 +86,7 @@ pub async fn serve(
             drop(slot);
         });
     }
-    drop(listener);
+    drop((listener, unix_socket));
     let _ = close.send(true);
     if timeout(shutdown_timeout, registry.all_closed())
         .await
@@ -87,4 +95,12 @@ pub async fn serve(
         tracing::warn!("requests were still in progress at the shutdown timeout");
     }
     Ok(())
+}
+
+/// The next connection to a Unix socket; never, if there is none.
+async fn accept_unix(listener: Option<&UnixListener>) -> io::Result<Accepted> {
+    match listener {
+        Some(listener) => Ok(Accepted::Unix(listener.accept().await?.0)),
+        None => pending().await,
+    }
 }

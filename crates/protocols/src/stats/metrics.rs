@@ -1,6 +1,7 @@
 //! Lists and deletes metrics.
 
 use axum::body::Body;
+use espalier_service::access::Resource;
 use http::{Response, StatusCode};
 use serde_json::json;
 
@@ -14,6 +15,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
         .keys(call.parameter("prefix").unwrap_or_default())?;
     let metrics = metrics
         .iter()
+        .filter(|metric| call.access.may_read(Resource::Statistics(&metric.name)))
         .map(|metric| json!({"metric": metric.name, "labels": metric.labels}));
     let metrics: Vec<_> = metrics.collect();
     Ok(json_response(

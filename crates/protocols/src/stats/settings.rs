@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::Body;
+use espalier_service::access::Resource;
 use espalier_stats::output::settings_json;
 use espalier_stats::{Granularity, SystemMetric};
 use http::{Response, StatusCode};
@@ -26,6 +27,7 @@ struct SettingsChange {
 }
 
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
+    call.require_read(Resource::StatisticsSettings)?;
     Ok(json_response(
         StatusCode::OK,
         &settings_json(&call.service.settings()),
@@ -46,6 +48,7 @@ fn check_nulls(patch: &Json) -> Result<()> {
 }
 
 pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
+    call.require_change(Resource::StatisticsSettings)?;
     let patch = call.merge_patch()?;
     check_nulls(&patch)?;
     let change: SettingsChange = call.raw_object()?;

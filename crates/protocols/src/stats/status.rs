@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::Body;
+use espalier_service::access::Resource;
 use espalier_stats::{Beamed, Calendar, Status};
 use http::{Response, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ struct StatusWrite {
 
 pub(super) fn beam(call: &Call<'_>) -> Result<Response<Body>> {
     let write: StatusWrite = call.raw_object()?;
+    call.require_change(Resource::Statistics(&write.metric))?;
     let at = time(call.service, write.at.as_deref())?;
     let metric = metric_of(write.metric, write.labels);
     let outcome = match call.service.beam(metric, at, write.status.get())? {
@@ -75,7 +77,10 @@ pub(super) fn scan(call: &Call<'_>) -> Result<Response<Body>> {
     let calendar = call.service.calendar();
     if let Some(prefix) = call.parameter("prefix") {
         let statuses = call.service.statuses(prefix)?;
-        let statuses = statuses.iter().map(|status| status_json(status, &calendar));
+        let statuses = statuses
+            .iter()
+            .filter(|status| call.access.may_read(Resource::Statistics(&status.metric.name)))
+            .map(|status| status_json(status, &calendar));
         return serialized_response(&StatusList {
             statuses: statuses.collect::<Result<_>>()?,
         });

@@ -1,6 +1,7 @@
 //! Writes: track, assert, assort, observe, several of them, and imported lines.
 
 use axum::body::Body;
+use espalier_service::access::Resource;
 use espalier_stats::import::Format;
 use espalier_stats::limits::WRITES_MAX;
 use espalier_stats::{Calendar, JsonWrite, Outcome, Request, Timestamp, Verb, Write};
@@ -26,6 +27,9 @@ fn write(calendar: &Calendar, action: Verb, body: JsonWrite) -> Result<Write> {
 }
 
 fn submit(call: &Call<'_>, request: Request) -> Result<Response<Body>> {
+    for write in &request.writes {
+        call.require_change(Resource::Statistics(&write.metric.name))?;
+    }
     let body = match call.service.submit(request)? {
         Outcome::Done => json!({"outcome": "done"}),
         Outcome::Repeated => json!({"outcome": "repeated"}),
@@ -91,9 +95,11 @@ pub(super) fn import(call: &Call<'_>) -> Result<Response<Body>> {
     let at = time(call.service, call.parameter("at"))?;
     let format: Format = call.required_parameter("format")?.parse()?;
     let lines = &mut call.lines()?;
-    let report = match call.parameter("id") {
-        Some(id) => call.service.import_once(id, format, at, lines)?,
-        None => call.service.import(format, at, lines)?,
-    };
+    let is_permitted = |name: &str| call.access.may_change(Resource::Statistics(name));
+    let mut import = call.service.importer(format, at).permitting(&is_permitted);
+    if let Some(id) = call.parameter("id") {
+        import = import.with_id(id)?;
+    }
+    let report = import.run(lines)?;
     Ok(json_response(StatusCode::OK, &report.to_json()))
 }

@@ -61,7 +61,7 @@ pub fn router(intake: IntakeConfig) -> Router {
     let service = {
         let tree = tree.expect("a tree");
         Restconf::new(
-            Service::without_access_control(tree.clone()),
+            Service::without_access_control(tree.clone()).expect("a service"),
             tree,
             &source,
             config,

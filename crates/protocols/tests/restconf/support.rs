@@ -97,7 +97,7 @@ impl Server {
         listening: Listening,
     ) -> Self {
         let mut service = Restconf::new(
-            Service::without_access_control(tree.clone()),
+            Service::without_access_control(tree.clone()).expect("a service"),
             tree.clone(),
             &source,
             config,

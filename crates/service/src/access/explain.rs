@@ -69,7 +69,10 @@ impl AccessPolicy {
                     let pattern = parse_pattern(self.schema(), path, &caller.user).ok()?;
                     Some((list, rule, Some(pattern)))
                 }
-                RuleKind::Operation(_) | RuleKind::Notification(_) => None,
+                RuleKind::Operation(_)
+                | RuleKind::Notification(_)
+                | RuleKind::Collection(_)
+                | RuleKind::Statistics(_) => None,
             })
             .collect();
         let mut decided = permitted(AccessReason::Default("read-default"));

@@ -6,6 +6,7 @@
 //! | `pattern.rs` | the paths of rules, `node-instance-identifier` |
 //! | `policy.rs` | [`AccessPolicy`]: the configuration for one schema; the access of each user |
 //! | `user.rs` | [`UserAccess`]: what one user may do |
+//! | `resources.rs` | [`ResourceAccess`]: what a user may do with collections and statistics |
 //! | `rules_cache.rs` | the rules in force, read again when they change |
 //! | `errors.rs` | errors without what the user cannot read |
 //! | `explain.rs` | which rule decides, and why |
@@ -18,13 +19,15 @@ mod explain;
 mod nacm;
 mod pattern;
 mod policy;
+mod resources;
 mod rules_cache;
 mod user;
 
 pub(crate) use errors::{hide_denied, may_read};
 pub use explain::{AccessReason, Explanation};
-pub use nacm::{MODULE, NacmConfig, Rule, RuleKind, RuleList};
+pub use nacm::{MODULE as NACM_MODULE, NacmConfig, Rule, RuleKind, RuleList, RuleScope};
 pub use pattern::{PatternError, parse_pattern};
 pub use policy::{AccessPolicy, RuleProblem, USER_TABLES_MAX};
+pub use resources::{Resource, ResourceAccess};
 pub use rules_cache::{POLICIES_MAX, RULES_DELAY_MAX, RulesCache};
 pub use user::{Caller, UserAccess};

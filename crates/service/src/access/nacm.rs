@@ -9,6 +9,8 @@ use espalier_store::{
 use espalier_yang::data::{Content, DataNode, TreeBuilder};
 use espalier_yang::{InstancePath, Keys, Schema};
 
+use super::resources::matches;
+
 /// The module.
 pub const MODULE: &str = "ietf-netconf-acm";
 
@@ -50,12 +52,34 @@ pub struct Rule {
     pub module: Option<String>,
     /// What it matches.
     pub kind: RuleKind,
+    /// Where it applies.
+    pub scope: RuleScope,
     /// The access operations.
     pub operations: OperationSet,
     /// Its effect.
     pub effect: RuleEffect,
     /// The administrator's comment.
     pub comment: Option<String>,
+}
+
+/// The data trees that a rule applies to, by `name-pattern`s of espalier-access; `None` for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RuleScope {
+    /// The dataspace.
+    pub dataspace: Option<String>,
+    /// The anchor.
+    pub anchor: Option<String>,
+}
+
+impl RuleScope {
+    /// Whether the rule applies to an anchor.
+    pub fn contains(&self, dataspace: &str, anchor: &str) -> bool {
+        let is_match = |pattern: &Option<String>, name| {
+            let pattern = pattern.as_deref();
+            pattern.is_none_or(|pattern| matches(pattern, name))
+        };
+        is_match(&self.dataspace, dataspace) && is_match(&self.anchor, anchor)
+    }
 }
 
 /// What a rule matches.
@@ -69,6 +93,10 @@ pub enum RuleKind {
     Notification(Option<String>),
     /// The data nodes at a path, with their descendants.
     Data(String),
+    /// Document collections, by a `name-pattern` of espalier-access.
+    Collection(String),
+    /// Statistics, by a `name-pattern` of the names of metrics.
+    Statistics(String),
 }
 
 impl Default for NacmConfig {
@@ -147,6 +175,24 @@ impl NacmConfig {
             .collect();
     }
 
+    /// The different scopes of the rules, without that of rules for all data trees.
+    pub(super) fn scopes(&self) -> Vec<RuleScope> {
+        let rules = self.rule_lists.iter().flat_map(|list| &list.rules);
+        let scopes: BTreeSet<&RuleScope> = rules.map(|rule| &rule.scope).collect();
+        let everywhere = RuleScope::default();
+        let limited = scopes.into_iter().filter(|scope| **scope != everywhere);
+        limited.cloned().collect()
+    }
+
+    /// The configuration without the rules of some scopes.
+    pub(super) fn without_rules_for(&self, excluded: &[&RuleScope]) -> Self {
+        let mut config = self.clone();
+        for list in &mut config.rule_lists {
+            list.rules.retain(|rule| !excluded.contains(&&rule.scope));
+        }
+        config
+    }
+
     /// The groups of a user: those configured, and those that the transport reports if they count (RFC 8341 §3.4.4
     /// step 3).
     pub fn groups_of(&self, user: &str, external: &[String]) -> BTreeSet<String> {
@@ -222,20 +268,21 @@ impl<'a> Reader<'a> {
             let text = self.text(name)?;
             Some((text != ANY).then_some(text))
         };
-        let kind = match (
-            named("rpc-name"),
-            named("notification-name"),
-            self.text("path"),
-        ) {
-            (Some(name), _, _) => RuleKind::Operation(name),
-            (_, Some(name), _) => RuleKind::Notification(name),
-            (_, _, Some(path)) => RuleKind::Data(path),
-            _ => RuleKind::Any,
-        };
+        let kind = None
+            .or_else(|| named("rpc-name").map(RuleKind::Operation))
+            .or_else(|| named("notification-name").map(RuleKind::Notification))
+            .or_else(|| self.text("path").map(RuleKind::Data))
+            .or_else(|| self.text("collection").map(RuleKind::Collection))
+            .or_else(|| self.text("statistics").map(RuleKind::Statistics))
+            .unwrap_or(RuleKind::Any);
         Rule {
             name: self.text("name").unwrap_or_default(),
             module: named("module-name").flatten(),
             kind,
+            scope: RuleScope {
+                dataspace: self.text("dataspace"),
+                anchor: self.text("anchor"),
+            },
             operations: operations(self.text("access-operations").as_deref()),
             effect: effect(&self.text("action").unwrap_or_default()),
             comment: self.text("comment"),

@@ -147,7 +147,10 @@ impl AccessPolicy {
         let path = match &rule.kind {
             RuleKind::Any => None,
             RuleKind::Data(path) => Some(parse_pattern(&self.schema, path, user).ok()?),
-            RuleKind::Operation(_) | RuleKind::Notification(_) => return None,
+            RuleKind::Operation(_)
+            | RuleKind::Notification(_)
+            | RuleKind::Collection(_)
+            | RuleKind::Statistics(_) => return None,
         };
         let module = match &rule.module {
             None => None,

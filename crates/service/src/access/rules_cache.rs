@@ -5,22 +5,28 @@ use std::time::Duration;
 
 use espalier_store::{Result, Stamp, Tree};
 use espalier_yang::Schema;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHashMap;
 
-use super::nacm::NacmConfig;
+use super::nacm::{MODULE, NacmConfig, RuleScope};
 use super::policy::AccessPolicy;
+use super::resources::ResourceAccess;
+use super::user::Caller;
+use crate::configuration::ConfigurationTrees;
 
 /// After this time, a change of the rules by another process applies. A change by this process applies at once
 /// ([`RulesCache::invalidate_after_change_of`]).
 pub const RULES_DELAY_MAX: Duration = Duration::from_secs(1);
 
-/// The maximum number of schemas for which policies are kept.
+/// The maximum number of policies that are kept: one for each schema, and for the anchors to which the same rules apply.
 pub const POLICIES_MAX: usize = 256;
+
+/// The maximum number of anchors for which it is kept which rules apply to them.
+const ANCHORS_MAX: usize = 100_000;
 
 /// The rules of a server: those of one running datastore, for the schemas of all.
 pub struct RulesCache {
-    /// The datastore with the rules.
-    rules: Tree,
+    trees: Arc<ConfigurationTrees>,
     state: Mutex<State>,
 }
 
@@ -28,52 +34,88 @@ pub struct RulesCache {
 struct State {
     /// The time of the last check, on the monotonic clock of the store; `None` to check again.
     checked: Option<Duration>,
-    /// The last change of the rules when they were read.
-    stamp: Option<Stamp>,
-    /// `None` if the datastore has no rules: everything is permitted.
-    config: Option<NacmConfig>,
-    policies: Vec<Arc<AccessPolicy>>,
+    /// The datastore with the rules, and their last change when they were read.
+    source: Option<(Tree, Stamp)>,
+    /// `None` if there is no datastore for rules: everything is permitted.
+    config: Option<Arc<NacmConfig>>,
+    /// The different scopes of the rules.
+    scopes: Vec<RuleScope>,
+    /// By the number of an anchor: which of the scopes contain it.
+    anchors: FxHashMap<u64, Arc<[bool]>>,
+    policies: Vec<ScopedPolicy>,
+}
+
+/// A policy for the anchors in the same scopes.
+struct ScopedPolicy {
+    in_scope: Arc<[bool]>,
+    policy: Arc<AccessPolicy>,
 }
 
 impl RulesCache {
-    /// The rules of a running datastore.
-    pub fn new(rules: Tree) -> Self {
+    /// The rules of one of these datastores.
+    pub fn new(trees: Arc<ConfigurationTrees>) -> Self {
         Self {
-            rules,
+            trees,
             state: Mutex::default(),
         }
     }
 
     /// Called after a change of a datastore: if its anchor has the rules, they are read again at the next request.
     pub fn invalidate_after_change_of(&self, changed: &Tree) {
-        if changed.has_same_anchor(&self.rules) {
-            self.state.lock().checked = None;
+        let mut state = self.state.lock();
+        let source = state.source.as_ref();
+        if source.is_none_or(|(rules, _)| changed.has_same_anchor(rules)) {
+            state.checked = None;
         }
     }
 
-    /// The policy for a schema; `None` if the models of the server have no access control.
+    /// Whether groups of users are configured.
     ///
     /// # Errors
     /// Those of reading the rules.
-    pub fn policy(&self, schema: &Arc<Schema>) -> Result<Option<Arc<AccessPolicy>>> {
-        let now = self.rules.store().clock().monotonic();
-        let mut state = self.state.lock();
-        let is_recent = |checked: Duration| now.saturating_sub(checked) < RULES_DELAY_MAX;
-        if !state.checked.is_some_and(is_recent) {
-            state.refresh(&self.rules)?;
-            state.checked = Some(now);
-        }
-        let Some(config) = &state.config else {
+    pub fn has_groups(&self) -> Result<bool> {
+        let state = self.current()?;
+        let config = state.config.as_ref();
+        Ok(config.is_some_and(|config| !config.groups.is_empty()))
+    }
+
+    /// What a user may do with collections and statistics.
+    ///
+    /// # Errors
+    /// Those of reading the rules.
+    pub fn resource_access(&self, caller: &Caller) -> Result<ResourceAccess> {
+        let state = self.current()?;
+        Ok(match &state.config {
+            Some(config) => ResourceAccess::new(config, caller),
+            None => ResourceAccess::unrestricted(),
+        })
+    }
+
+    /// The policy for the anchor of a datastore and one of its schemas, which may be that of an earlier version;
+    /// `None` if there are no access rules.
+    ///
+    /// # Errors
+    /// Those of reading the rules.
+    pub fn policy(&self, tree: &Tree, schema: &Arc<Schema>) -> Result<Option<Arc<AccessPolicy>>> {
+        let mut state = self.current()?;
+        let Some(config) = state.config.clone() else {
             return Ok(None);
         };
+        let in_scope = state.scopes_of(tree)?;
         let known = state.policies.iter();
-        let known = known
-            .rev()
-            .find(|policy| Arc::ptr_eq(policy.schema(), schema));
-        if let Some(policy) = known {
-            return Ok(Some(Arc::clone(policy)));
+        let known = known.rev().find(|known| {
+            Arc::ptr_eq(known.policy.schema(), schema) && known.in_scope == in_scope
+        });
+        if let Some(known) = known {
+            return Ok(Some(Arc::clone(&known.policy)));
         }
-        let policy = Arc::new(AccessPolicy::new(Arc::clone(schema), config.clone()));
+        let scopes = state.scopes.iter().zip(&*in_scope);
+        let excluded: Vec<&RuleScope> = scopes
+            .filter(|(_, is_in)| !**is_in)
+            .map(|(scope, _)| scope)
+            .collect();
+        let config = config.without_rules_for(&excluded);
+        let policy = Arc::new(AccessPolicy::new(Arc::clone(schema), config));
         for problem in policy.problems() {
             tracing::warn!(
                 rule_list = problem.rule_list,
@@ -85,26 +127,73 @@ impl RulesCache {
         if state.policies.len() >= POLICIES_MAX {
             state.policies.remove(0);
         }
-        state.policies.push(Arc::clone(&policy));
+        state.policies.push(ScopedPolicy {
+            in_scope,
+            policy: Arc::clone(&policy),
+        });
         Ok(Some(policy))
+    }
+
+    /// The rules, read again if they may have changed.
+    fn current(&self) -> Result<MutexGuard<'_, State>> {
+        let now = self.trees.store().clock().monotonic();
+        let mut state = self.state.lock();
+        let is_recent = |checked: Duration| now.saturating_sub(checked) < RULES_DELAY_MAX;
+        if !state.checked.is_some_and(is_recent) {
+            state.refresh(&self.trees)?;
+            state.checked = Some(now);
+        }
+        Ok(state)
     }
 }
 
 impl State {
     /// Reads the rules if they changed.
-    fn refresh(&mut self, rules: &Tree) -> Result<()> {
+    fn refresh(&mut self, trees: &ConfigurationTrees) -> Result<()> {
+        let Some(rules) = trees.with_module(MODULE)? else {
+            *self = Self::default();
+            return Ok(());
+        };
         let view = rules.view()?;
         let Some(path) = NacmConfig::path(view.schema()) else {
             *self = Self::default();
             return Ok(());
         };
         let stamp = view.stamp(&path)?;
-        if self.stamp == Some(stamp) && self.config.is_some() {
+        let is_known = self
+            .source
+            .as_ref()
+            .is_some_and(|(known, at)| known.has_same_anchor(&rules) && *at == stamp);
+        if is_known && self.config.is_some() {
             return Ok(());
         }
-        self.config = NacmConfig::read(&view)?;
-        self.stamp = Some(stamp);
-        self.policies.clear();
+        let config = NacmConfig::read(&view)?;
+        *self = Self {
+            scopes: config.as_ref().map(NacmConfig::scopes).unwrap_or_default(),
+            config: config.map(Arc::new),
+            source: Some((rules, stamp)),
+            ..Self::default()
+        };
         Ok(())
+    }
+
+    /// Which of the scopes contain the anchor of a datastore.
+    fn scopes_of(&mut self, tree: &Tree) -> Result<Arc<[bool]>> {
+        if self.scopes.is_empty() {
+            return Ok(Arc::default());
+        }
+        if let Some(known) = self.anchors.get(&tree.anchor_id()) {
+            return Ok(Arc::clone(known));
+        }
+        let dataspace = tree.store().dataspace_of(tree)?;
+        let scopes = self.scopes.iter();
+        let in_scope: Arc<[bool]> = scopes
+            .map(|scope| scope.contains(&dataspace, tree.anchor_name()))
+            .collect();
+        if self.anchors.len() >= ANCHORS_MAX {
+            self.anchors.clear();
+        }
+        self.anchors.insert(tree.anchor_id(), Arc::clone(&in_scope));
+        Ok(in_scope)
     }
 }

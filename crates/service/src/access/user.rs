@@ -18,6 +18,18 @@ pub struct Caller {
     pub groups: Vec<String>,
     /// Whether the session is exempt from access control (RFC 8341 §2, "recovery session").
     pub is_recovery: bool,
+    /// Whether the session may only read, whatever the user may do: that of a token with this scope.
+    pub is_read_only: bool,
+}
+
+impl Caller {
+    /// Somebody who is not authenticated because nobody is, and to whom no rule applies.
+    pub fn exempt() -> Self {
+        Self {
+            is_recovery: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// Operations that are denied if no rule permits them (RFC 8341 §3.4.4 step 11).
@@ -46,14 +58,17 @@ pub(super) struct NamedRule {
 }
 
 impl NamedRule {
-    /// `None` if the rule is for data nodes only.
+    /// `None` if the rule matches neither operations nor notifications.
     pub fn of(rule: &Rule) -> Option<Self> {
-        (!matches!(rule.kind, RuleKind::Data(_))).then(|| Self {
-            module: rule.module.clone(),
-            kind: rule.kind.clone(),
-            operations: rule.operations,
-            is_permit: rule.effect == RuleEffect::Permit,
-        })
+        match rule.kind {
+            RuleKind::Any | RuleKind::Operation(_) | RuleKind::Notification(_) => Some(Self {
+                module: rule.module.clone(),
+                kind: rule.kind.clone(),
+                operations: rule.operations,
+                is_permit: rule.effect == RuleEffect::Permit,
+            }),
+            RuleKind::Data(_) | RuleKind::Collection(_) | RuleKind::Statistics(_) => None,
+        }
     }
 
     fn matches(&self, kind: Named, module: &str, name: &str) -> bool {

@@ -24,7 +24,7 @@ impl SessionDatastore {
     pub fn at(&self, version: u64) -> Result<View> {
         self.counted(|_| {
             let view = self.tree.at(version)?;
-            let access = self.service.access(&self.session, view.schema())?;
+            let access = self.service.access(&self.session, &self.tree, view.schema())?;
             Ok(view.with_access(access.table().cloned()))
         })
     }
@@ -44,7 +44,7 @@ impl SessionDatastore {
             self.tree.each_difference(from, to, &mut |schema, change| {
                 let access = match &known {
                     Some((of, access)) if Arc::ptr_eq(of, schema) => Arc::clone(access),
-                    _ => self.service.access(&self.session, schema)?,
+                    _ => self.service.access(&self.session, &self.tree, schema)?,
                 };
                 let is_shown = access.may_read(&change.path);
                 known = Some((Arc::clone(schema), access));

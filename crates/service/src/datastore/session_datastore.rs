@@ -12,6 +12,9 @@ use crate::session::Session;
 /// The module of the base operations (RFC 6241).
 const NETCONF: &str = "ietf-netconf";
 
+/// The operations that change nothing.
+const READ_OPERATIONS: [&str; 3] = ["get", "get-config", "validate"];
+
 /// A datastore of an anchor, for one session.
 #[derive(Clone)]
 pub struct SessionDatastore {
@@ -84,7 +87,7 @@ impl SessionDatastore {
             let error = DataError::new(ErrorTag::AccessDenied, "the session was killed");
             return Err(error.of_type(ErrorType::Protocol).into());
         }
-        self.service.access(&self.session, self.schema())
+        self.service.access(&self.session, &self.tree, self.schema())
     }
 
     /// Requires that no rule restricts the user: for operations that concern all data.
@@ -112,6 +115,9 @@ impl SessionDatastore {
     }
 
     pub(super) fn require(&self, module: &str, name: &str) -> Result<()> {
+        if !READ_OPERATIONS.contains(&name) {
+            self.require_write_scope()?;
+        }
         let access = self.access()?;
         let schema = self.schema();
         let id = schema.module_by_name(module);
@@ -119,6 +125,18 @@ impl SessionDatastore {
         match access.may_invoke(schema, module, name, node) {
             true => Ok(()),
             false => Err(self.denied_operation(name)),
+        }
+    }
+
+    /// Rejects a change by the bearer of a token that may only read.
+    fn require_write_scope(&self) -> Result<()> {
+        match self.session.caller().is_read_only {
+            false => Ok(()),
+            true => {
+                let message = "access denied: the token may only read";
+                let error = DataError::new(ErrorTag::AccessDenied, message);
+                Err(error.of_type(ErrorType::Protocol).into())
+            }
         }
     }
 
@@ -186,7 +204,10 @@ impl SessionDatastore {
 
     /// As [`Self::counted`], for a change.
     pub(super) fn changed<T>(&self, run: impl FnOnce(&UserAccess) -> Result<T>) -> Result<T> {
-        let result = self.counted(run);
+        let result = self.counted(|access| {
+            self.require_write_scope()?;
+            run(access)
+        });
         self.service.record_change(&self.tree, &result);
         result
     }

@@ -1,5 +1,7 @@
 //! Edits, loads and copies.
 
+use std::borrow::Cow;
+
 use espalier_store::{
     Commit, Datastore, Edit, EditReport, ErrorOption, Guard, LoadOptions, LoadReport, Result,
     Selection, TestOption,
@@ -8,6 +10,7 @@ use espalier_yang::data::TreeBuilder;
 use espalier_yang::{InstancePath, Sink};
 
 use super::{ChangeNote, SessionDatastore};
+use crate::identity::{PasswordHasher, PasswordHashing};
 
 impl SessionDatastore {
     /// Applies edits in one commit. A guard is called with the state that they apply to, as the user sees it.
@@ -20,7 +23,8 @@ impl SessionDatastore {
         note: ChangeNote<'_>,
         guard: Option<Guard<'_>>,
     ) -> Result<Commit> {
-        self.change(note, guard, |options| self.tree.commit(edits, options))
+        let edits = self.with_hashed_passwords(edits)?;
+        self.change(note, guard, |options| self.tree.commit(&edits, options))
     }
 
     /// `<edit-config>` (RFC 6241 §7.2).
@@ -35,8 +39,9 @@ impl SessionDatastore {
         note: ChangeNote<'_>,
     ) -> Result<EditReport> {
         self.require_operation("edit-config")?;
+        let edits = self.with_hashed_passwords(edits)?;
         self.change(note, None, |options| {
-            self.tree.edit_config(edits, test, error, options)
+            self.tree.edit_config(&edits, test, error, options)
         })
     }
 
@@ -67,8 +72,24 @@ impl SessionDatastore {
                 origin: options.origin,
                 progress: Some(&mut report),
             };
-            self.tree.load(options, document)
+            self.tree.load(options, &mut |sink| {
+                let mut hashing = PasswordHashing::new(self.schema(), sink);
+                document(&mut hashing)?;
+                hashing.finish()?;
+                Ok(())
+            })
         })
+    }
+
+    /// The edits with hashes for the passwords of `ietf-system` in clear text (RFC 7317 §3.3).
+    fn with_hashed_passwords<'e>(&self, edits: &'e [Edit]) -> Result<Cow<'e, [Edit]>> {
+        let Some(passwords) = PasswordHasher::new(self.schema()) else {
+            return Ok(Cow::Borrowed(edits));
+        };
+        let mut edits = edits.to_vec();
+        let data = edits.iter_mut().filter_map(Edit::data_mut);
+        passwords.hash_all(data.flat_map(|tree| &mut tree.nodes))?;
+        Ok(Cow::Owned(edits))
     }
 
     /// `<copy-config>` to this datastore (RFC 6241 §7.3). What the user cannot read of the source is left out (RFC

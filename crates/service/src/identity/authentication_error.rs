@@ -46,4 +46,7 @@ pub enum AuthenticationError {
     /// The stored tokens could not be read.
     #[error("the token could not be verified: {0}")]
     Store(TokenError),
+    /// The users or the access rules could not be read.
+    #[error("the users cannot be read now: {0}")]
+    Configuration(#[from] espalier_store::Error),
 }

@@ -30,6 +30,8 @@ pub enum Anonymous {
     Rejected,
     /// From this machine, while no user is configured.
     LocalWithoutUsers,
+    /// From anywhere, while no user is configured.
+    WithoutUsers,
 }
 
 /// Authenticates the clients of a server. Shared by its connections.
@@ -172,10 +174,12 @@ impl Authenticator {
     }
 
     fn without_credentials(&self, peer: Peer) -> Result<Identity, AuthenticationError> {
-        let is_permitted = self.anonymous == Anonymous::LocalWithoutUsers
-            && self.users.read().is_empty()
-            && peer.is_on_this_machine();
-        match is_permitted {
+        let is_peer_permitted = match self.anonymous {
+            Anonymous::Rejected => false,
+            Anonymous::LocalWithoutUsers => peer.is_on_this_machine(),
+            Anonymous::WithoutUsers => true,
+        };
+        match is_peer_permitted && self.users.read().is_empty() {
             true => Ok(Identity::new(ANONYMOUS_USER, Method::Anonymous)),
             false => Err(AuthenticationError::Required),
         }

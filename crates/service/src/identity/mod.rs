@@ -1,11 +1,12 @@
 //! Identity: from the credentials of a client to a user name.
 //!
-//! [`Authenticator`] is the entry point: it takes [`Credentials`] and returns an [`Identity`], which access control and
-//! the audit log use. Users are configuration (ietf-system, RFC 7317); tokens are rows of their own, because creating
+//! [`Accounts`] is the entry point of servers. Its [`Authenticator`] takes [`Credentials`] and returns an [`Identity`],
+//! which access control and the audit log use. Users are configuration (ietf-system, RFC 7317); tokens are rows of their own, because creating
 //! one must not need the right to change the configuration.
 //!
 //! | module | content |
 //! |---|---|
+//! | `accounts` | [`Accounts`]: the authenticator with the users that are stored now |
 //! | `authenticator` | [`Authenticator`]: all of the following in one call |
 //! | `credentials` | [`Credentials`], [`Peer`], [`Identity`] |
 //! | `users` | [`Users`] of ietf-system (RFC 7317), read from a datastore |
@@ -14,14 +15,16 @@
 //! | `verified_passwords`, `verification_slots` | how often hashes are computed, and how many at the same time |
 //! | `authorized_key` | public keys for SSH |
 //! | `token`, `token_store` | bearer tokens: text, rows, creation, revocation |
-//! | `cert_to_name`, `certificate_path` | names from TLS certificates (RFC 7407) |
+//! | `cert_to_name`, `certificate_path`, `cert_maps` | names from TLS certificates (RFC 7407) |
 //! | `os_accounts` | names of the peers of Unix sockets |
 //! | `login_limit` | delays after failed logins |
 //! | `http_credentials` | `Authorization: Basic` (RFC 7617) and `Bearer` (RFC 6750) |
 
+mod accounts;
 mod authentication_error;
 mod authenticator;
 mod authorized_key;
+mod cert_maps;
 mod cert_to_name;
 mod certificate_path;
 mod credentials;
@@ -40,6 +43,7 @@ mod users;
 mod verification_slots;
 mod verified_passwords;
 
+pub use accounts::Accounts;
 pub use authentication_error::AuthenticationError;
 pub use authenticator::{ANONYMOUS_USER, Anonymous, Authenticator};
 pub use authorized_key::{AuthorizedKey, AuthorizedKeyError, KEY_DATA_BYTES_MAX, LINE_BYTES_MAX};
@@ -62,7 +66,7 @@ pub use password::{
     PASSWORD_BYTES_MAX, PasswordError, PasswordHash, SHA_ROUNDS_MAX, SHA512_ROUNDS, Scheme,
     YESCRYPT_MEMORY_MAX, YESCRYPT_SALT_CHARS_MAX, clear_text, hash_password, hash_to_store,
 };
-pub use password_hashing::{CLEAR_PASSWORDS_MAX, PasswordHashing};
+pub use password_hashing::{CLEAR_PASSWORDS_MAX, PasswordHasher, PasswordHashing};
 pub use password_login::ExternalPasswords;
 pub use random::RandomError;
 pub use token::{

@@ -1,6 +1,6 @@
 //! Hashing of passwords on their way into a datastore (RFC 7317 §3.3, `crypt-hash`).
 
-use espalier_yang::data::{Annotations, Stop};
+use espalier_yang::data::{Annotations, Content, DataNode, Stop};
 use espalier_yang::{DataError, ErrorTag, Errors, Mark, NodeId, Schema, Sink, Value};
 
 use super::password::{PasswordError, Scheme, clear_text, hash_to_store};
@@ -14,32 +14,60 @@ pub const CLEAR_PASSWORDS_MAX: usize = 50;
 /// stored nor logged.
 pub struct PasswordHashing<'a> {
     receiver: &'a mut dyn Sink,
-    password: Option<NodeId>,
-    scheme: Scheme,
-    hashed: usize,
+    /// `None` if the schema has no passwords.
+    hasher: Option<PasswordHasher>,
     errors: Errors,
 }
 
-impl<'a> PasswordHashing<'a> {
-    /// A sink in front of `receiver`.
-    pub fn new(schema: &Schema, receiver: &'a mut dyn Sink) -> Self {
-        Self {
-            receiver,
-            password: password_leaf(schema),
+/// Hashes the passwords of one document.
+pub struct PasswordHasher {
+    password: NodeId,
+    scheme: Scheme,
+    hashed: usize,
+}
+
+/// The path of the passwords, for errors.
+const PASSWORD_PATH: &str = "/ietf-system:system/authentication/user/password";
+
+impl PasswordHasher {
+    /// A hasher for the passwords of a schema; `None` if it has none.
+    pub fn new(schema: &Schema) -> Option<Self> {
+        Some(Self {
+            password: password_leaf(schema)?,
             scheme: password_scheme(schema),
             hashed: 0,
-            errors: Errors::new(),
-        }
+        })
     }
 
-    /// Returns the number of passwords that were hashed. Must be called at the end of the document.
+    /// Replaces the passwords in clear text in these nodes and below by their hashes.
     ///
     /// # Errors
-    /// Some passwords cannot be accepted; they were not passed on, so the document must be rejected.
-    pub fn finish(self) -> Result<usize, Errors> {
-        match self.errors.is_empty() {
-            true => Ok(self.hashed),
-            false => Err(self.errors),
+    /// Some passwords cannot be accepted: the document must be rejected.
+    pub fn hash_all<'n>(
+        mut self,
+        nodes: impl IntoIterator<Item = &'n mut DataNode>,
+    ) -> Result<(), Errors> {
+        let mut errors = Errors::new();
+        let mut pending: Vec<&mut DataNode> = nodes.into_iter().collect();
+        while let Some(node) = pending.pop() {
+            match &mut node.content {
+                Content::Value(value) if self.password == node.node => {
+                    let hashed = match &*value {
+                        Value::String(text) => self.hash(text),
+                        _ => continue,
+                    };
+                    match hashed {
+                        Ok(hash) => *value = hash,
+                        Err(error) => errors.push(error.at(PASSWORD_PATH)),
+                    }
+                }
+                Content::Inner(children) => pending.extend(children),
+                _ => {}
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(errors),
         }
     }
 
@@ -64,20 +92,42 @@ impl<'a> PasswordHashing<'a> {
     }
 }
 
+impl<'a> PasswordHashing<'a> {
+    /// A sink in front of `receiver`.
+    pub fn new(schema: &Schema, receiver: &'a mut dyn Sink) -> Self {
+        Self {
+            receiver,
+            hasher: PasswordHasher::new(schema),
+            errors: Errors::new(),
+        }
+    }
+
+    /// Returns the number of passwords that were hashed. Must be called at the end of the document.
+    ///
+    /// # Errors
+    /// Some passwords cannot be accepted; they were not passed on, so the document must be rejected.
+    pub fn finish(self) -> Result<usize, Errors> {
+        match self.errors.is_empty() {
+            true => Ok(self.hasher.map_or(0, |hasher| hasher.hashed)),
+            false => Err(self.errors),
+        }
+    }
+}
+
 impl Sink for PasswordHashing<'_> {
     fn open(&mut self, node: NodeId, mark: Mark) -> Result<(), Stop> {
         self.receiver.open(node, mark)
     }
 
     fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> Result<(), Stop> {
-        let text = match &value {
-            Value::String(text) if self.password == Some(node) => text,
+        let hashed = match (&mut self.hasher, &value) {
+            (Some(hasher), Value::String(text)) if hasher.password == node => hasher.hash(text),
             _ => return self.receiver.leaf(node, value, mark),
         };
-        match self.hash(text) {
+        match hashed {
             Ok(hash) => self.receiver.leaf(node, hash, mark),
             Err(error) => {
-                let error = error.at("/ietf-system:system/authentication/user/password");
+                let error = error.at(PASSWORD_PATH);
                 self.errors.push(error.on_line(mark.line));
                 Ok(())
             }

@@ -207,7 +207,7 @@ impl UserNodes {
     }
 }
 
-fn text(entry: &DataNode, leaf: NodeId) -> Option<&str> {
+pub(super) fn text(entry: &DataNode, leaf: NodeId) -> Option<&str> {
     let value = entry.child(leaf)?.value()?;
     std::str::from_utf8(value.as_bytes()?).ok()
 }

@@ -38,6 +38,11 @@ fn new_session(caller: Caller, name: &str) -> NewSession {
     }
 }
 
+fn service(tree: &Tree, control: AccessControl) -> Service {
+    let trees = ConfigurationTrees::new(tree.store().clone(), Some(tree.clone()));
+    Service::new(trees, control, sessions(), LoginPolicy::default()).expect("a service")
+}
+
 fn sessions() -> Sessions {
     Sessions::new(Arc::new(SystemClock))
 }
@@ -67,7 +72,7 @@ const B: &str = r#"{"m:c":{"b":"2"}}"#;
 fn every_way_to_change_data_is_authorised() {
     let tree = tree_of(&[MODEL]);
     put(&tree, json_data(tree.schema(), RULES));
-    let service = Service::new(tree.clone(), AccessControl::Rules, sessions());
+    let service = service(&tree, AccessControl::Rules);
     let running = open(&service, &tree, user("maria"));
     edit(&running, A).expect("permitted");
     assert_eq!(tag(edit(&running, B)), ErrorTag::AccessDenied);
@@ -128,7 +133,7 @@ fn every_way_to_change_data_is_authorised() {
 #[test]
 fn a_change_of_the_rules_applies_at_once() {
     let tree = tree_of(&[MODEL]);
-    let service = Service::new(tree.clone(), AccessControl::Rules, sessions());
+    let service = service(&tree, AccessControl::Rules);
     let recovery = open(
         &service,
         &tree,
@@ -165,7 +170,7 @@ fn a_change_of_the_rules_applies_at_once() {
 #[test]
 fn a_killed_session_does_nothing_more() {
     let tree = tree_of(&[MODEL]);
-    let service = Service::new(tree.clone(), AccessControl::Off, sessions());
+    let service = service(&tree, AccessControl::Off);
     let anybody = open(&service, &tree, Caller::default());
     edit(&anybody, A).expect("no access control");
     let killed = service.sessions().kill(anybody.session().id());
@@ -219,7 +224,7 @@ fn errors_show_nothing_that_cannot_be_read() {
         {"name":"s","path":"/m:c/m:secret","access-operations":"read","action":"deny"},
         {"name":"h","path":"/m:c/m:l[m:k='hidden']","access-operations":"read","action":"deny"}]}]}}"#;
     put(&tree, json_data(tree.schema(), rules));
-    let service = Service::new(tree.clone(), AccessControl::Rules, sessions());
+    let service = service(&tree, AccessControl::Rules);
     let maria = open(&service, &tree, user("maria"));
     let create = |path: &str, document: &str| {
         let schema = maria.schema();

@@ -10,5 +10,5 @@ mod statsd;
 pub use parsed_text::{Imported, Skipped};
 pub(crate) use progress::{ImportPart, ImportProgress, name_in_use};
 pub use prometheus::prometheus;
-pub use run::{Format, Report, SKIPPED_REPORTED_MAX};
+pub use run::{Format, Import, Report, SKIPPED_REPORTED_MAX};
 pub use statsd::statsd;

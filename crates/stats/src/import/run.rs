@@ -108,7 +108,7 @@ impl Stats {
     /// # Errors
     /// If the input cannot be read, or the key space fails; the error states which lines are imported.
     pub fn import(&self, format: Format, at: Timestamp, input: &mut dyn BufRead) -> Result<Report> {
-        Import::new(self, format, at).run(input)
+        self.importer(format, at).run(input)
     }
 
     /// Like [`Self::import`], with a name, so that it may be repeated, also after an interruption: lines that
@@ -126,12 +126,12 @@ impl Stats {
         at: Timestamp,
         input: &mut dyn BufRead,
     ) -> Result<Report> {
-        Request::default().with_id(id).check()?;
-        let mut import = Import::new(self, format, at);
-        import.imported = self.imported(id)?.unwrap_or(import.read);
-        import.report.repeated = import.imported.line;
-        import.id = Some(id);
-        import.run(input)
+        self.importer(format, at).with_id(id)?.run(input)
+    }
+
+    /// An import with further options; [`Import::run`] runs it.
+    pub fn importer(&self, format: Format, at: Timestamp) -> Import<'_> {
+        Import::new(self, format, at)
     }
 
     /// Rejects writes that no granularity retains.
@@ -146,14 +146,16 @@ impl Stats {
     }
 }
 
-/// An import in progress.
-struct Import<'a> {
+/// An import.
+pub struct Import<'a> {
     stats: &'a Stats,
     format: Format,
     at: Timestamp,
     calendar: Calendar,
     /// Its name, if any.
     id: Option<&'a str>,
+    /// Which metrics may be written, by their names; `None` for all.
+    filter: Option<&'a dyn Fn(&str) -> bool>,
     /// The progress under that name, as far as this import has read it.
     imported: ImportProgress,
     /// The progress of reading.
@@ -172,6 +174,7 @@ impl<'a> Import<'a> {
             at,
             calendar: stats.calendar(),
             id: None,
+            filter: None,
             imported: start,
             read: start,
             waiting: Vec::new(),
@@ -179,7 +182,29 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn run(mut self, input: &mut dyn BufRead) -> Result<Report> {
+    /// Gives the import a name, so that it may be repeated, see [`Stats::import_once`].
+    ///
+    /// # Errors
+    /// The name is too long, or the key space fails.
+    pub fn with_id(mut self, id: &'a str) -> Result<Self> {
+        Request::default().with_id(id).check()?;
+        self.imported = self.stats.imported(id)?.unwrap_or(self.read);
+        self.report.repeated = self.imported.line;
+        self.id = Some(id);
+        Ok(self)
+    }
+
+    /// Skips and reports the lines of metrics whose names the filter does not permit.
+    pub fn permitting(mut self, filter: &'a dyn Fn(&str) -> bool) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// Imports lines.
+    ///
+    /// # Errors
+    /// Those of [`Stats::import`] and [`Stats::import_once`].
+    pub fn run(mut self, input: &mut dyn BufRead) -> Result<Report> {
         let (mut bytes, mut count) = (Vec::new(), 0);
         while self.read_line(input, &mut bytes)? {
             if self.is_repeated(self.read)? {
@@ -237,7 +262,20 @@ impl<'a> Import<'a> {
             Format::Prometheus => prometheus::writes(line, self.at),
             Format::Jsonl => jsonl::writes(line, self.at, &self.calendar),
         };
-        self.stats.check_retained(writes?)
+        self.stats.check_retained(self.check_permitted(writes?)?)
+    }
+
+    fn check_permitted(&self, writes: Vec<Write>) -> Result<Vec<Write>> {
+        let Some(is_permitted) = self.filter else {
+            return Ok(writes);
+        };
+        match writes.iter().find(|write| !is_permitted(&write.metric.name)) {
+            Some(write) => {
+                let message = format!("access denied: the metric {:?}", write.metric.name);
+                Err(Error::argument(message))
+            }
+            None => Ok(writes),
+        }
     }
 
     /// Whether a line was already imported under the name of the import; an error if that line was different.

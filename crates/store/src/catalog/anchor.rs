@@ -129,10 +129,20 @@ impl Store {
     /// # Errors
     /// [`Error::Unknown`] if the anchor was deleted.
     pub fn schema_set_of(&self, tree: &Tree) -> Result<(String, String)> {
+        let dataspace = self.dataspace_of(tree)?;
+        let anchor = self.anchor(&dataspace, tree.anchor_name())?;
+        Ok((dataspace, anchor.schema_set))
+    }
+
+    /// The name of the dataspace of an open tree.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] if the anchor was deleted.
+    pub fn dataspace_of(&self, tree: &Tree) -> Result<String> {
         let AnchorRow { id, name, .. } = tree.anchor();
         for dataspace in self.dataspaces()? {
             match self.anchor(&dataspace, name) {
-                Ok(anchor) if anchor.id == *id => return Ok((dataspace, anchor.schema_set)),
+                Ok(anchor) if anchor.id == *id => return Ok(dataspace),
                 Ok(_) | Err(Error::Unknown { .. }) => {}
                 Err(error) => return Err(error),
             }

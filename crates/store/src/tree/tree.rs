@@ -114,6 +114,16 @@ impl Tree {
         self.anchor().id == other.anchor().id
     }
 
+    /// The name of its anchor in its dataspace.
+    pub fn anchor_name(&self) -> &str {
+        &self.anchor().name
+    }
+
+    /// The number of its anchor, which no other anchor of the store ever gets.
+    pub fn anchor_id(&self) -> u64 {
+        self.anchor().id
+    }
+
     pub(crate) fn anchor(&self) -> &AnchorRow {
         &self.inner.anchor
     }

@@ -24,6 +24,14 @@ pub(crate) enum Request {
 }
 
 impl Edit {
+    /// The data that the edit applies; `None` for a deletion.
+    pub fn data_mut(&mut self) -> Option<&mut DataTree> {
+        match &mut self.request {
+            Request::Tree(tree, _) | Request::ReplaceAll(tree) => Some(tree),
+            Request::Delete | Request::Remove => None,
+        }
+    }
+
     /// Applies a tree below the resource `at` (the root for top-level nodes). Nodes may have
     /// [`espalier_yang::data::Annotation`]s: operations, and insert positions of entries ordered by user.
     /// Nodes without an operation of their own or inherited use `default_operation`.

@@ -11,6 +11,7 @@ use espalier_protocols::server;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, lookup_host};
 
+use crate::commands::serve::{exposure, self_signed};
 use crate::settings::{DEFAULT_LISTEN, Settings};
 use espalier_terminal::{Failure, Result};
 
@@ -21,8 +22,8 @@ const FILES_RESERVED: u64 = 256;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Listening")]
 pub struct ListenOptions {
-    /// The address to listen on; port 0 selects a free one. An address other than loopback requires
-    /// --client-ca (with TLS) or --insecure-no-authentication [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
+    /// The address to listen on; port 0 selects a free one. An address other than loopback requires TLS, and users
+    /// (`espalier user add`) or --client-ca [env: ESPALIER_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
 
@@ -34,8 +35,23 @@ pub struct ListenOptions {
     #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
-    /// The authorities of client certificates, PEM: every client must have one. Needs --tls-cert
-    /// [env: ESPALIER_CLIENT_CA]
+    /// Serve over TLS with a certificate that no authority has signed: cert.pem and key.pem in this folder, which
+    /// are created at the first start. For trying; clients trust it with --server-ca DIR/cert.pem
+    /// [env: ESPALIER_TLS_SELF_SIGNED]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["tls_cert", "tls_key"])]
+    tls_self_signed: Option<PathBuf>,
+
+    /// Also serve on this Unix socket, where the user of the client's process is its user, and root may do
+    /// everything [env: ESPALIER_UNIX_SOCKET]
+    #[arg(long, value_name = "FILE")]
+    unix_socket: Option<PathBuf>,
+
+    /// The permissions of the socket, octal [env: ESPALIER_UNIX_SOCKET_MODE] [default: 600]
+    #[arg(long, value_name = "MODE")]
+    unix_socket_mode: Option<String>,
+
+    /// The authorities of client certificates, PEM: every client must have one. Its user is the common name of its
+    /// certificate, or as `cert-maps` of espalier-system say. Needs TLS [env: ESPALIER_CLIENT_CA]
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
 
@@ -43,6 +59,10 @@ pub struct ListenOptions {
     /// [env: ESPALIER_INSECURE_NO_AUTHENTICATION=true]
     #[arg(long)]
     insecure_no_authentication: bool,
+
+    /// Let users log in without TLS, also beyond loopback [env: ESPALIER_INSECURE_NO_TLS=true]
+    #[arg(long)]
+    insecure_no_tls: bool,
 
     /// A host name of the server, in addition to the loopback names, the listening address and the names
     /// of the certificate: a name, an address, or *.NAME for all its subdomains. Web pages of this host
@@ -84,7 +104,11 @@ impl ListenOptions {
             tls_cert: self.tls_cert.clone(),
             tls_key: self.tls_key.clone(),
             client_ca: self.client_ca.clone(),
+            tls_self_signed: self.tls_self_signed.clone(),
+            unix_socket: self.unix_socket.clone(),
+            unix_socket_mode: self.unix_socket_mode.clone(),
             insecure_no_authentication: self.insecure_no_authentication.then_some(true),
+            insecure_no_tls: self.insecure_no_tls.then_some(true),
             allowed_host: self.allowed_host.clone(),
             connections_max: self.connections_max,
             header_timeout: self.header_timeout,
@@ -131,20 +155,34 @@ pub fn server_config(settings: &Settings) -> Result<server::Config> {
             body_pause_max: seconds(settings.body_pause, usual.body_pause_max),
             ..usual
         },
+        ..server::Config::default()
     })
 }
 
+/// Whether the settings ask for TLS.
+pub fn has_tls(settings: &Settings) -> bool {
+    settings.tls_cert.is_some() || settings.tls_self_signed.is_some()
+}
+
 fn tls(settings: &Settings) -> Result<Option<server::Tls>> {
-    let files = match (&settings.tls_cert, &settings.tls_key) {
+    let given = (settings.tls_cert.clone(), settings.tls_key.clone());
+    let given = match (&settings.tls_self_signed, given) {
+        (Some(folder), (None, None)) => {
+            let (certificate, key) = self_signed::files(folder, settings)?;
+            (Some(certificate), Some(key))
+        }
+        (_, given) => given,
+    };
+    let files = match given {
         (Some(certificate), Some(key)) => server::TlsFiles {
-            certificate: certificate.clone(),
-            key: key.clone(),
+            certificate,
+            key,
             client_authorities: settings.client_ca.clone(),
         },
         (None, None) if settings.client_ca.is_none() => return Ok(None),
         (None, None) => {
             return Err(Failure::usage("--client-ca needs TLS")
-                .hint("add --tls-cert FILE and --tls-key FILE"));
+                .hint("add --tls-cert FILE and --tls-key FILE, or --tls-self-signed DIR"));
         }
         _ => return Err(Failure::usage("--tls-cert and --tls-key go together")),
     };
@@ -163,30 +201,8 @@ pub async fn bind(settings: &Settings) -> Result<TcpListener> {
             .hint("choose another address with --listen ADDRESS:PORT; port 0 selects a free one")
     };
     let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(failed)?.collect();
-    check_exposure(settings, address, &addresses)?;
+    exposure::check(settings, address, &addresses)?;
     TcpListener::bind(&addresses[..]).await.map_err(failed)
-}
-
-fn check_exposure(settings: &Settings, address: &str, addresses: &[SocketAddr]) -> Result<()> {
-    if settings.client_ca.is_some() {
-        return Ok(());
-    }
-    let is_accepted = settings.insecure_no_authentication == Some(true);
-    let is_exposed = addresses
-        .iter()
-        .any(|address| !address.ip().to_canonical().is_loopback());
-    if is_exposed && !is_accepted {
-        return Err(Failure::usage(format!(
-            "--listen {address} is reached from other machines, and nobody would have to prove who they are"
-        ))
-        .hint("add --tls-cert FILE --tls-key FILE --client-ca FILE, or listen on 127.0.0.1 behind a proxy that authenticates; --insecure-no-authentication serves everybody"));
-    }
-    if is_accepted {
-        tracing::warn!(
-            "--insecure-no-authentication: everybody who reaches {address} can read and change everything"
-        );
-    }
-    Ok(())
 }
 
 /// Limits the connections to the available file descriptors, after raising the limit of this process as far as the

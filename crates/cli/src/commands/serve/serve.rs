@@ -14,6 +14,7 @@ use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
 use espalier_protocols::stats;
 use espalier_protocols::{health_and_metrics, server};
 use espalier_service::Service;
+use espalier_service::configuration::SERVER_DATASPACE;
 use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -23,7 +24,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::admin_api::{AdminApi, ServedTree};
 use crate::commands::index_builds::resume_index_builds;
-use crate::commands::listen_options::{self, ListenOptions, intake_config, server_config};
+use crate::commands::serve::listen_options::{
+    self, ListenOptions, intake_config, server_config,
+};
+use crate::commands::serve::login;
+use crate::commands::serve::unix_socket::UnixSocket;
 use crate::commands::{
     datastore_routes, no_models_routes, schema_and_edit_routes, tree_reload, version_routes,
 };
@@ -64,8 +69,9 @@ const EXPIRY_PAUSE: Duration = Duration::from_millis(50);
 #[command(after_help = "\
 Examples:
   espalier serve --store embedded:data
-  espalier serve --store embedded:data --yang models --listen 0.0.0.0:8443 \\
-      --tls-cert cert.pem --tls-key key.pem --client-ca clients.pem
+  espalier user add maria --admin --store embedded:data
+  espalier serve --store embedded:data --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem
+  espalier serve --store embedded:data --unix-socket /run/espalier.sock
   espalier serve --store memory: --yang ietf-interfaces --yang ietf-ip --listen 127.0.0.1:0
 
 Then:
@@ -117,7 +123,9 @@ impl Serve {
             .build()?;
         // Bound before the store is opened, which may change its modules: a wrong address changes nothing.
         let listener = runtime.block_on(listen_options::bind(&settings))?;
+        let unix_socket = UnixSocket::bind(&settings)?;
         let served = ServedStore::open(&settings)?;
+        let service = login::service(&settings, &served.store, served.tree.as_ref())?;
         roll_back_expired_commits(&served.store);
         let stats = open_stats(&served.store)?;
         refresh_stats_settings(&stats);
@@ -126,9 +134,21 @@ impl Serve {
         let mut router = served.router(stats, intake.clone())?;
         resume_index_builds(served.documents.clone());
         router = match &served.tree {
-            Some(tree) => router.merge(self.follow_tree(tree, &settings, intake)?),
+            Some(tree) => router.merge(self.follow_tree(&service, tree, &settings, intake)?),
             None => router.merge(no_models_routes::router()),
         };
+        let config = server::Config {
+            service: Some(service),
+            unix_socket: {
+                let _context = runtime.enter();
+                let socket = unix_socket.as_ref();
+                socket.map(UnixSocket::listener).transpose()?
+            },
+            ..config
+        };
+        if let Some(socket) = &unix_socket {
+            tracing::info!(path = %socket.path().display(), "serving on a Unix socket");
+        }
         runtime.block_on(self.listen(listener, config, &served, router))?;
         served.store.driver().flush_all()?;
         tracing::info!("stopped");
@@ -136,7 +156,13 @@ impl Serve {
     }
 
     /// The routes of a tree, which are rebuilt when another process changes its models.
-    fn follow_tree(&self, tree: &Tree, settings: &Settings, intake: Intake) -> Result<Router> {
+    fn follow_tree(
+        &self,
+        service: &Service,
+        tree: &Tree,
+        settings: &Settings,
+        intake: Intake,
+    ) -> Result<Router> {
         let state_writes = match self.allow_state_writes {
             true => StateWrites::Allowed,
             false => StateWrites::Refused,
@@ -146,12 +172,13 @@ impl Serve {
             intake,
             ..RestconfConfig::default()
         };
-        let routes = tree_router(tree, settings, restconf.clone())?;
+        let routes = tree_router(service, tree, settings, restconf.clone())?;
         let store = tree.store().clone();
-        let settings = settings.clone();
+        let (service, settings) = (service.clone(), settings.clone());
         let open = Box::new(move || {
             let tree = endpoint::tree_of(&store, &settings)?;
-            let routes = tree_router(&tree, &settings, restconf.clone())?;
+            service.configuration().set_served(tree.clone());
+            let routes = tree_router(&service, &tree, &settings, restconf.clone())?;
             Ok((tree, routes))
         });
         Ok(tree_reload::router(tree.clone(), routes, open))
@@ -192,18 +219,23 @@ impl Serve {
 }
 
 /// The routes of a tree.
-fn tree_router(tree: &Tree, settings: &Settings, config: RestconfConfig) -> Result<Router> {
-    let service = Service::without_access_control(tree.clone());
+fn tree_router(
+    service: &Service,
+    tree: &Tree,
+    settings: &Settings,
+    config: RestconfConfig,
+) -> Result<Router> {
     let served = ServedTree::new(service.clone(), tree.clone());
     let admin = AdminApi::new(served, config.intake.clone());
     let source = endpoint::source_of(tree, settings)?;
-    let mut service = Restconf::new(service, tree.clone(), &source, config);
+    let mut restconf = Restconf::new(service.clone(), tree.clone(), &source, config);
     for datastore in SERVED_DATASTORES {
-        service = service.with_datastore(datastore.name(), tree.sibling_datastore(datastore, "")?);
+        let sibling = tree.sibling_datastore(datastore, "")?;
+        restconf = restconf.with_datastore(datastore.name(), sibling);
     }
     let admin = datastore_routes::add(version_routes::add(admin));
     let admin = schema_and_edit_routes::add(admin, &source)?;
-    Ok(restconf::router(Arc::new(service)).merge(admin.router()))
+    Ok(restconf::router(Arc::new(restconf)).merge(admin.router()))
 }
 
 /// The store that is served.
@@ -220,9 +252,11 @@ impl ServedStore {
         let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
         if settings.yang.is_empty() && !is_named {
             let store = endpoint::open_store(settings)?;
-            let tree = match store.dataspaces()?.is_empty() {
-                true => None,
-                false => Some(endpoint::tree_of(&store, settings)?),
+            let dataspaces = store.dataspaces()?;
+            let has_models = dataspaces.iter().any(|name| name != SERVER_DATASPACE);
+            let tree = match has_models {
+                true => Some(endpoint::tree_of(&store, settings)?),
+                false => None,
             };
             return Ok(Self::new(store, tree));
         }

@@ -1,0 +1,14 @@
+//! `espalier serve`: serves a store.
+
+mod exposure;
+mod listen_options;
+mod login;
+mod self_signed;
+#[allow(
+    clippy::module_inception,
+    reason = "the folder is named by its command"
+)]
+mod serve;
+mod unix_socket;
+
+pub use serve::Serve;
