@@ -8,9 +8,10 @@ use clap::builder::StyledStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    Backup, Check, Commit, Completions, Copy, CopyConfig, Delete, DeleteConfig, Diff, Discard,
-    Documents, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Repair, Restore,
-    Rollback, SchemaTree, Serve, Set, Stats, Unlock, Update, Upgrade, Validate,
+    AccessCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete, DeleteConfig,
+    Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Repair,
+    Restore, Rollback, SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade, User,
+    Validate,
 };
 use crate::logging;
 use crate::settings::Settings;
@@ -87,7 +88,7 @@ struct Global {
 /// The commands.
 #[derive(Subcommand, Debug)]
 enum Command {
-    Serve(Serve),
+    Serve(Box<Serve>),
     Load(Load),
     Export(Export),
     Get(Get),
@@ -116,6 +117,9 @@ enum Command {
     Restore(Restore),
     Stats(Stats),
     Documents(Documents),
+    User(User),
+    Token(Token),
+    Access(AccessCommand),
     #[cfg(feature = "bench")]
     Bench(espalier_bench::Bench),
     Example(Example),
@@ -235,6 +239,9 @@ impl Cli {
             Command::Restore(command) => command.run(),
             Command::Stats(command) => command.run(settings),
             Command::Documents(command) => command.run(settings),
+            Command::User(command) => command.run(settings),
+            Command::Token(command) => command.run(settings),
+            Command::Access(command) => command.run(settings),
             #[cfg(feature = "bench")]
             Command::Bench(command) => command.run(),
             Command::Example(command) => command.run(),
@@ -275,6 +282,9 @@ impl Command {
             Self::Restore(command) => command.output_options.json,
             Self::Stats(command) => command.wants_json(),
             Self::Documents(command) => command.wants_json(),
+            Self::User(command) => command.wants_json(),
+            Self::Token(command) => command.wants_json(),
+            Self::Access(command) => command.wants_json(),
             Self::Example(command) => command.output_options.json,
             Self::Completions(command) => command.output_options.json,
             #[cfg(feature = "bench")]

@@ -1,12 +1,13 @@
 //! The service of a store.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_store::{Error, Result, Store, SystemClock, Tree};
 use espalier_yang::{ErrorTag, Schema};
 
-use crate::access::{Caller, ResourceAccess, RulesCache, UserAccess};
+use crate::access::{AccessPolicy, Caller, ResourceAccess, RulesCache, UserAccess};
 use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
 use crate::identity::{
@@ -150,10 +151,18 @@ impl Service {
         Ok(match identity.method {
             Method::Anonymous => true,
             Method::Certificate => {
-                self.inner.accounts.is_empty() && !self.inner.rules.has_groups()?
+                self.inner.accounts.is_empty() && self.inner.rules.groups()?.is_empty()
             }
             Method::Password | Method::Token | Method::UnixPeer => identity.is_recovery,
         })
+    }
+
+    /// The users of each group of ietf-netconf-acm.
+    ///
+    /// # Errors
+    /// Those of reading the rules.
+    pub fn groups(&self) -> Result<BTreeMap<String, BTreeSet<String>>> {
+        self.inner.rules.groups()
     }
 
     /// The sessions.
@@ -179,10 +188,16 @@ impl Service {
         if self.inner.control == AccessControl::Off || session.caller().is_recovery {
             return Ok(Arc::clone(&self.inner.unrestricted));
         }
-        match self.inner.rules.policy(tree, schema)? {
-            Some(policy) => Ok(policy.access_of(session.caller())),
-            None => Ok(Arc::clone(&self.inner.unrestricted)),
-        }
+        let policy = self.inner.rules.policy(tree, schema)?;
+        Ok(policy.access_of(session.caller()))
+    }
+
+    /// The access rules for the data of an anchor.
+    ///
+    /// # Errors
+    /// Those of reading the rules.
+    pub fn access_policy(&self, tree: &Tree) -> Result<Arc<AccessPolicy>> {
+        self.inner.rules.policy(tree, tree.schema())
     }
 
     /// What a user may do with collections and statistics.
@@ -192,6 +207,9 @@ impl Service {
     pub fn resource_access(&self, caller: &Caller) -> Result<ResourceAccess> {
         match self.inner.control {
             AccessControl::Off => Ok(ResourceAccess::unrestricted()),
+            AccessControl::Rules if caller.is_recovery && !caller.is_read_only => {
+                Ok(ResourceAccess::unrestricted())
+            }
             AccessControl::Rules => self.inner.rules.resource_access(caller),
         }
     }

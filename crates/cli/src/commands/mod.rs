@@ -37,6 +37,7 @@ mod transfer;
 mod tree_reload;
 mod update;
 mod upgrade;
+mod users;
 mod validate;
 mod version_routes;
 
@@ -67,4 +68,5 @@ pub use set::Set;
 pub use stats::Stats;
 pub use update::Update;
 pub use upgrade::Upgrade;
+pub use users::{AccessCommand, Token, User};
 pub use validate::Validate;

@@ -56,9 +56,9 @@ pub fn check_url(url: &str) -> Result<()> {
     let is_local = host == "localhost" || address.is_some_and(|address| address.is_loopback());
     match uri.scheme_str() == Some("http") && !is_local {
         false => Ok(()),
-        true => Err(Failure::usage(
-            "the password or token would be sent in clear text",
-        )
-        .hint("use an https:// URL")),
+        true => Err(
+            Failure::usage("the password or token would be sent in clear text")
+                .hint("use an https:// URL"),
+        ),
     }
 }

@@ -27,8 +27,8 @@ use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnecto
 use ureq::{Agent, Body, RequestBuilder, SendBody};
 
 use crate::endpoint::connection_failure::unreachable;
-use crate::endpoint::remote_error::failure_of;
 use crate::endpoint::credentials;
+use crate::endpoint::remote_error::failure_of;
 use crate::endpoint::tls::{ClientIdentity, PinnedTls};
 use crate::endpoint::unix_socket::{self, UnixConnector};
 use crate::endpoint::{

@@ -120,7 +120,10 @@ impl ConnectionLogin {
     async fn caller_of_connection(&self) -> Result<Caller, LoginFailure> {
         if self.proven == Credentials::None {
             // Only compares the state in memory.
-            return self.service.log_in(&self.proven, self.peer).map_err(LoginFailure::Refused);
+            return self
+                .service
+                .log_in(&self.proven, self.peer)
+                .map_err(LoginFailure::Refused);
         }
         let generation = self.service.accounts().generation();
         if let Some(known) = &*self.known.lock()

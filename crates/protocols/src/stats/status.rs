@@ -79,7 +79,10 @@ pub(super) fn scan(call: &Call<'_>) -> Result<Response<Body>> {
         let statuses = call.service.statuses(prefix)?;
         let statuses = statuses
             .iter()
-            .filter(|status| call.access.may_read(Resource::Statistics(&status.metric.name)))
+            .filter(|status| {
+                call.access
+                    .may_read(Resource::Statistics(&status.metric.name))
+            })
             .map(|status| status_json(status, &calendar));
         return serialized_response(&StatusList {
             statuses: statuses.collect::<Result<_>>()?,

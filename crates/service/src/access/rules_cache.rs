@@ -1,5 +1,6 @@
 //! The rules in force: read from the datastore that has them, compiled once for each schema.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,8 +37,8 @@ struct State {
     checked: Option<Duration>,
     /// The datastore with the rules, and their last change when they were read.
     source: Option<(Tree, Stamp)>,
-    /// `None` if there is no datastore for rules: everything is permitted.
-    config: Option<Arc<NacmConfig>>,
+    /// Without a datastore for rules, the defaults of the module: users read everything and change nothing.
+    config: Arc<NacmConfig>,
     /// The different scopes of the rules.
     scopes: Vec<RuleScope>,
     /// By the number of an anchor: which of the scopes contain it.
@@ -69,14 +70,12 @@ impl RulesCache {
         }
     }
 
-    /// Whether groups of users are configured.
+    /// The users of each group.
     ///
     /// # Errors
     /// Those of reading the rules.
-    pub fn has_groups(&self) -> Result<bool> {
-        let state = self.current()?;
-        let config = state.config.as_ref();
-        Ok(config.is_some_and(|config| !config.groups.is_empty()))
+    pub fn groups(&self) -> Result<BTreeMap<String, BTreeSet<String>>> {
+        Ok(self.current()?.config.groups.clone())
     }
 
     /// What a user may do with collections and statistics.
@@ -85,36 +84,29 @@ impl RulesCache {
     /// Those of reading the rules.
     pub fn resource_access(&self, caller: &Caller) -> Result<ResourceAccess> {
         let state = self.current()?;
-        Ok(match &state.config {
-            Some(config) => ResourceAccess::new(config, caller),
-            None => ResourceAccess::unrestricted(),
-        })
+        Ok(ResourceAccess::new(&state.config, caller))
     }
 
-    /// The policy for the anchor of a datastore and one of its schemas, which may be that of an earlier version;
-    /// `None` if there are no access rules.
+    /// The policy for the anchor of a datastore and one of its schemas, which may be that of an earlier version.
     ///
     /// # Errors
     /// Those of reading the rules.
-    pub fn policy(&self, tree: &Tree, schema: &Arc<Schema>) -> Result<Option<Arc<AccessPolicy>>> {
+    pub fn policy(&self, tree: &Tree, schema: &Arc<Schema>) -> Result<Arc<AccessPolicy>> {
         let mut state = self.current()?;
-        let Some(config) = state.config.clone() else {
-            return Ok(None);
-        };
         let in_scope = state.scopes_of(tree)?;
         let known = state.policies.iter();
-        let known = known.rev().find(|known| {
-            Arc::ptr_eq(known.policy.schema(), schema) && known.in_scope == in_scope
-        });
+        let known = known
+            .rev()
+            .find(|known| Arc::ptr_eq(known.policy.schema(), schema) && known.in_scope == in_scope);
         if let Some(known) = known {
-            return Ok(Some(Arc::clone(&known.policy)));
+            return Ok(Arc::clone(&known.policy));
         }
         let scopes = state.scopes.iter().zip(&*in_scope);
         let excluded: Vec<&RuleScope> = scopes
             .filter(|(_, is_in)| !**is_in)
             .map(|(scope, _)| scope)
             .collect();
-        let config = config.without_rules_for(&excluded);
+        let config = state.config.without_rules_for(&excluded);
         let policy = Arc::new(AccessPolicy::new(Arc::clone(schema), config));
         for problem in policy.problems() {
             tracing::warn!(
@@ -131,7 +123,7 @@ impl RulesCache {
             in_scope,
             policy: Arc::clone(&policy),
         });
-        Ok(Some(policy))
+        Ok(policy)
     }
 
     /// The rules, read again if they may have changed.
@@ -164,13 +156,13 @@ impl State {
             .source
             .as_ref()
             .is_some_and(|(known, at)| known.has_same_anchor(&rules) && *at == stamp);
-        if is_known && self.config.is_some() {
+        if is_known {
             return Ok(());
         }
-        let config = NacmConfig::read(&view)?;
+        let config = NacmConfig::read(&view)?.unwrap_or_default();
         *self = Self {
-            scopes: config.as_ref().map(NacmConfig::scopes).unwrap_or_default(),
-            config: config.map(Arc::new),
+            scopes: config.scopes(),
+            config: Arc::new(config),
             source: Some((rules, stamp)),
             ..Self::default()
         };

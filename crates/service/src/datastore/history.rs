@@ -24,7 +24,9 @@ impl SessionDatastore {
     pub fn at(&self, version: u64) -> Result<View> {
         self.counted(|_| {
             let view = self.tree.at(version)?;
-            let access = self.service.access(&self.session, &self.tree, view.schema())?;
+            let access = self
+                .service
+                .access(&self.session, &self.tree, view.schema())?;
             Ok(view.with_access(access.table().cloned()))
         })
     }

@@ -87,7 +87,8 @@ impl SessionDatastore {
             let error = DataError::new(ErrorTag::AccessDenied, "the session was killed");
             return Err(error.of_type(ErrorType::Protocol).into());
         }
-        self.service.access(&self.session, &self.tree, self.schema())
+        self.service
+            .access(&self.session, &self.tree, self.schema())
     }
 
     /// Requires that no rule restricts the user: for operations that concern all data.

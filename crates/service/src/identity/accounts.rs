@@ -139,7 +139,9 @@ impl Accounts {
         };
         match CertToName::new(entries, self.authorities.clone()) {
             Ok(map) => self.authenticator.set_certificates(Arc::new(map)),
-            Err(error) => tracing::error!(%error, "the map from certificates to names is unchanged"),
+            Err(error) => {
+                tracing::error!(%error, "the map from certificates to names is unchanged")
+            }
         }
     }
 }

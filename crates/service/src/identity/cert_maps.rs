@@ -18,9 +18,9 @@ pub(super) fn read(view: &View) -> Result<Vec<MapEntry>> {
         return Ok(Vec::new());
     };
     let steps = [nodes.system, nodes.authentication, nodes.maps];
-    let path = steps
-        .into_iter()
-        .fold(InstancePath::root(), |path, node| path.child(node, Keys::None));
+    let path = steps.into_iter().fold(InstancePath::root(), |path, node| {
+        path.child(node, Keys::None)
+    });
     let mut builder = TreeBuilder::with_limit(NODES_MAX);
     view.read(&path, &Selection::default(), &mut builder)?;
     let tree = builder.finish()?;

@@ -9,6 +9,7 @@
 //! | `accounts` | [`Accounts`]: the authenticator with the users that are stored now |
 //! | `authenticator` | [`Authenticator`]: all of the following in one call |
 //! | `credentials` | [`Credentials`], [`Peer`], [`Identity`] |
+//! | `user_changes` | adds and removes users |
 //! | `users` | [`Users`] of ietf-system (RFC 7317), read from a datastore |
 //! | `password`, `password_hashing` | hashes of `crypt(3)`; clear text is hashed before it is stored |
 //! | `password_login` | logins by password; `pam` (feature `pam`): passwords of the operating system |
@@ -39,6 +40,7 @@ mod password_login;
 mod random;
 mod token;
 mod token_store;
+mod user_changes;
 mod users;
 mod verification_slots;
 mod verified_passwords;
@@ -74,6 +76,7 @@ pub use token::{
     TOKEN_SECRET_BYTES, Token, TokenId, TokenInfo, TokenTextError,
 };
 pub use token_store::{NewToken, TOKENS_MAX, TokenError, TokenStore};
+pub use user_changes::{ADMINISTRATORS, NewUser, remove_user, set_user};
 pub use users::{USER_NAME_BYTES_MAX, USERS_MAX, User, Users, UsersError, password_scheme};
 pub use verification_slots::{VERIFICATION_WAIT_MAX, VERIFICATIONS_MAX, WAITING_MAX};
 pub use verified_passwords::{VERIFIED_KEPT, VERIFIED_MAX};

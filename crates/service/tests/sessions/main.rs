@@ -13,7 +13,8 @@ use espalier_service::session::{
     NewSession, SESSION_IDLE_MAX, SESSIONS_MAX, Session, SessionError, SessionKind, Sessions,
     Transport,
 };
-use espalier_service::{AccessControl, ChangeNote, Service, SessionDatastore};
+use espalier_service::configuration::ConfigurationTrees;
+use espalier_service::{AccessControl, ChangeNote, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{
     Clock, Datastore, Edit, Error, LoadMode, LoadOptions, SystemClock, Timestamp, Tree,
 };

@@ -269,7 +269,10 @@ impl<'a> Import<'a> {
         let Some(is_permitted) = self.filter else {
             return Ok(writes);
         };
-        match writes.iter().find(|write| !is_permitted(&write.metric.name)) {
+        match writes
+            .iter()
+            .find(|write| !is_permitted(&write.metric.name))
+        {
             Some(write) => {
                 let message = format!("access denied: the metric {:?}", write.metric.name);
                 Err(Error::argument(message))

@@ -52,7 +52,9 @@ fn create(folder: &Path, settings: &Settings) -> std::result::Result<(), String>
 
 /// The names that the certificate has: this machine, and the hosts that requests may name.
 fn names(settings: &Settings) -> Vec<String> {
-    let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+    let mut names = ["localhost", "127.0.0.1", "::1"]
+        .map(str::to_owned)
+        .to_vec();
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let listen = settings.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
     let listen = listen.rsplit_once(':').map_or(listen, |(host, _)| host);

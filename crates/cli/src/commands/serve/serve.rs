@@ -24,9 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::admin_api::{AdminApi, ServedTree};
 use crate::commands::index_builds::resume_index_builds;
-use crate::commands::serve::listen_options::{
-    self, ListenOptions, intake_config, server_config,
-};
+use crate::commands::serve::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::serve::login;
 use crate::commands::serve::unix_socket::UnixSocket;
 use crate::commands::{
