@@ -4,7 +4,7 @@ use espalier_yang::schema::Node;
 use espalier_yang::{DataError, ErrorTag, NodeId, NodeKind, Value};
 
 use super::convert::{Converter, Frame, MismatchPolicy, NODE_IS_STATE, NODE_REMOVED};
-use super::nodes::{is_same_kind, kind_name};
+use super::nodes::{is_presence_container, is_same_kind, kind_name};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_value, take_entry_value};
 use crate::keys::{LocalId, put_key_value, put_local_id};
@@ -220,13 +220,14 @@ impl Converter<'_> {
         };
         let frame = self.innermost();
         frame.has_row = true;
-        let (old_key, new_key, new) = (frame.old_key.clone(), frame.new_key.clone(), frame.new);
-        let is_needed = new.is_some_and(|new| {
-            let kind = &self.new.schema.node(new).kind;
-            matches!(kind, NodeKind::Container { presence: true })
-        });
-        if leaves.is_empty() && !is_needed {
+        let (old_key, new_key) = (frame.old_key.clone(), frame.new_key.clone());
+        let (old, new) = (frame.old, frame.new);
+        if leaves.is_empty() && !is_presence_container(&self.new.schema, new) {
             self.delete(old_key);
+            if is_presence_container(self.old.schema(), old) {
+                // It still exists, and so does an enclosing container that has presence now.
+                self.mark_content();
+            }
             return Ok(());
         }
         let mut leaves = leaves;
