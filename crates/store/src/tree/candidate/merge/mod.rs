@@ -34,6 +34,7 @@ mod positions;
 mod resolve;
 mod row_cursor;
 mod running_changes;
+mod saved_followers;
 mod saved_positions;
 mod stamps;
 mod to_named_keys;
