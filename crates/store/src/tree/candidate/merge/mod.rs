@@ -35,6 +35,7 @@ mod resolve;
 mod row_cursor;
 mod running_changes;
 mod saved_followers;
+mod saved_gaps;
 mod saved_positions;
 mod stamps;
 mod to_named_keys;
