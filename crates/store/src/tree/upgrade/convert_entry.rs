@@ -341,16 +341,29 @@ impl Converter<'_> {
             Ok(converted) => {
                 if converted != *value {
                     let path = self.path(key, leaf);
-                    self.report_converted(path, || change_of_value(value, &converted));
+                    let is_secret = of.has_secret_values() || self.was_secret(old);
+                    self.report_converted(path, || match is_secret {
+                        true => "the value is another one now".to_owned(),
+                        false => change_of_value(value, &converted),
+                    });
                 }
                 Some(converted)
             }
             Err(error) => {
                 let path = self.path(key, leaf);
-                self.report_mismatch(DataError::from(error).at(path));
+                let mut error = DataError::from(error);
+                if self.was_secret(old) {
+                    error.message = "the value is not one of the new type".into();
+                }
+                self.report_mismatch(error.at(path));
                 None
             }
         }
+    }
+
+    fn was_secret(&self, old: NodeId) -> bool {
+        let leaf = self.old.schema().node(old).as_value();
+        leaf.is_some_and(|leaf| leaf.value_type.has_secret_values())
     }
 
     /// The fragment of a list entry, and its keys; none if one is missing, which is reported.
