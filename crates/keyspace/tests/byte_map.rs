@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, counter};
+use espalier_testkit::seed;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -139,7 +141,10 @@ fn same(map: &ByteMap, model: &Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(seed::printed()),
+        ..ProptestConfig::with_cases(300)
+    })]
 
     #[test]
     fn it_is_what_the_standard_map_is(steps in prop::collection::vec(step(), 1..400)) {

@@ -7,8 +7,10 @@ use espalier_keyspace::tuple::{
     put_decimal, put_empty, put_signed, put_unsigned, take,
 };
 use espalier_keyspace::{ErrorKind, KEY_BYTES_MAX, KeyRange};
+use espalier_testkit::seed;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// A value of a type that occurs in keys. The variants are in the order of their encodings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,7 +132,11 @@ fn decoded(value: &Value) -> Element {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed::printed()),
+        ..ProptestConfig::with_cases(2_000)
+    })]
 
     /// Encodings sort like their tuples; a tuple sorts before its extensions.
     #[test]

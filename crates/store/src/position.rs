@@ -156,9 +156,7 @@ mod tests {
     /// Inserts at random places, with long runs in one place, and compares with a list.
     #[test]
     fn positions_keep_the_order_of_any_insertions() {
-        let seed = std::env::var("ESPALIER_SEED").map_or(7, |seed| seed.parse().unwrap());
-        println!("ESPALIER_SEED={seed}");
-        let mut random: u64 = seed;
+        let mut random = espalier_testkit::seed::printed();
         let mut list: Vec<Position> = Vec::new();
         let mut place = 0;
         for round in 0..3000 {

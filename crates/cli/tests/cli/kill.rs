@@ -3,22 +3,15 @@
 use std::thread;
 use std::time::Duration;
 
+use espalier_testkit::seed;
+use rand::Rng;
 use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
 use serde_json::json;
 
 use crate::inventory::{Devices, Inventory, tree};
 use crate::process::{Sandbox, Server};
 
 const STORE: &str = "embedded:store";
-
-/// The seed of a run, from `ESPALIER_SEED` if set. Printed, so that the run can be repeated.
-fn seeded() -> (u64, StdRng) {
-    let configured = std::env::var("ESPALIER_SEED").ok();
-    let seed = configured.map_or_else(rand::random, |seed| seed.parse().expect("ESPALIER_SEED"));
-    println!("ESPALIER_SEED={seed}");
-    (seed, StdRng::seed_from_u64(seed))
-}
 
 fn export(sandbox: &Sandbox) -> String {
     sandbox.run(&["export", "--store", STORE]).ok()
@@ -196,7 +189,7 @@ fn change_until_killed(
 
 #[test]
 fn kill_during_commits_keeps_acknowledged_changes() {
-    let (seed, mut random) = seeded();
+    let mut random = seed::generator();
     let inventory = Inventory::own();
     let schema = inventory.schema();
     let sandbox = Sandbox::new();
@@ -233,7 +226,7 @@ fn kill_during_commits_keeps_acknowledged_changes() {
         } else {
             assert!(
                 holds_exactly(&inventory, &schema, &exported, &under_way),
-                "seed {seed}, round {round}: neither what was acknowledged nor that and the change under way"
+                "round {round}: neither what was acknowledged nor that and the change under way"
             );
             under_way
         };
@@ -242,7 +235,7 @@ fn kill_during_commits_keeps_acknowledged_changes() {
 
 #[test]
 fn kill_during_a_load_leaves_all_or_nothing() {
-    let (seed, mut random) = seeded();
+    let mut random = seed::generator();
     let inventory = Inventory::own();
     let schema = inventory.schema();
     let sandbox = Sandbox::new();
@@ -280,9 +273,6 @@ fn kill_during_a_load_leaves_all_or_nothing() {
         sandbox.run(&["check", "--store", STORE]).ok();
         let is_all = holds_exactly(&inventory, &schema, &exported, &after);
         let is_nothing = holds_exactly(&inventory, &schema, &exported, &before);
-        assert!(
-            is_all || (is_nothing && !is_done),
-            "seed {seed}, round {round}"
-        );
+        assert!(is_all || (is_nothing && !is_done), "round {round}");
     }
 }

@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use espalier_testkit::seed;
+
 use crate::support::Server;
 
 const REQUESTS: usize = 1500;
@@ -102,13 +104,9 @@ impl Random {
 
 #[test]
 fn broken_requests_are_answered_or_rejected() {
-    let seed = match std::env::var("ESPALIER_SEED") {
-        Ok(seed) => seed.parse().unwrap(),
-        Err(_) => u64::from(std::process::id()) | 1 << 40,
-    };
-    println!("ESPALIER_SEED={seed}");
     let server = Server::start();
-    let mut random = Random(seed);
+    // A shift generator never leaves 0.
+    let mut random = Random(seed::printed() | 1 << 40);
     for _ in 0..REQUESTS {
         let (method, target, body) = TEMPLATES[random.below(TEMPLATES.len())];
         let (target, body) = (random.broken(target), random.broken(body));
@@ -124,7 +122,7 @@ fn broken_requests_are_answered_or_rejected() {
         let status = exchange(&server, &request);
         let shown = String::from_utf8_lossy(&request);
         let is_fine = matches!(status, 200..=499 | 501);
-        assert!(is_fine, "ESPALIER_SEED={seed}: {status} for {shown}");
+        assert!(is_fine, "{status} for {shown}");
     }
     assert_eq!(server.get("").status, 200);
 }

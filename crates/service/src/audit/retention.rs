@@ -1,16 +1,21 @@
 //! Deleting the oldest records, in bounded steps.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use espalier_keyspace::{Batch, Direction, Driver, Snapshot};
 use espalier_store::Timestamp;
 
 use super::error::AuditError;
-use super::sequence::{AuditSequence, count_key, decode_count, records_range};
+use super::sequence::{AuditSequence, count_key, decode_count, prune_steps_key, records_range};
 use super::settings::AuditSettings;
 
 /// Maximum number of records that a step deletes.
 pub const PRUNE_STEP_MAX: usize = 1000;
+
+/// The operations and preconditions of a step besides the deletions: the counters of records and of steps, and
+/// the precondition on the latter.
+const STEP_OVERHEAD: usize = 3;
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,9 +51,14 @@ pub fn prune_step(
     let oldest_kept = AuditSequence::first_at(Timestamp(now.0.saturating_sub(age)));
     let step_max = step_max(driver);
     let mut batch = Batch::new();
+    // Two processes select overlapping records, not always from the same first one, as records can arrive late.
+    // The later step must not subtract them from the count again.
+    let steps = snapshot.get(&prune_steps_key())?;
+    batch.require(prune_steps_key(), steps.map(Cow::into_owned));
+    batch.add(prune_steps_key(), 1);
     let mut pruned = Pruned::default();
     let mut cursor = snapshot.scan(&records_range(), Direction::Forward)?;
-    while let Some((key, value)) = cursor.next()? {
+    while let Some((key, _)) = cursor.next()? {
         let is_too_old = AuditSequence::of_key(key).is_some_and(|key| key < oldest_kept);
         if !is_too_old && pruned.records as u64 >= excess {
             break;
@@ -56,10 +66,6 @@ pub fn prune_step(
         if pruned.records == step_max {
             pruned.has_more = true;
             break;
-        }
-        if pruned.records == 0 {
-            // Two processes delete the same rows: the later one must not subtract them from the count again.
-            batch.require(key, Some(value.to_vec()));
         }
         batch.delete(key);
         pruned.records += 1;
@@ -72,9 +78,8 @@ pub fn prune_step(
 /// A step that the engine can execute in one transaction.
 fn step_max(driver: &dyn Driver) -> usize {
     let operations_max = driver.capability().operations_max;
-    // One operation is left for the count, one for the precondition.
     operations_max.map_or(PRUNE_STEP_MAX, |max| {
-        max.saturating_sub(2).clamp(1, PRUNE_STEP_MAX)
+        max.saturating_sub(STEP_OVERHEAD).clamp(1, PRUNE_STEP_MAX)
     })
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The byte after [`Subspace::Service`] of records.
 const RECORDS: u8 = 0x02;
 
-/// The byte after [`Subspace::Service`] of settings and the number of records.
+/// The byte after [`Subspace::Service`] of settings and the counters.
 const SETTINGS: u8 = 0x03;
 
 /// Bytes of an encoded sequence.
@@ -177,6 +177,12 @@ pub(super) fn settings_key() -> Vec<u8> {
 /// The key of the number of records.
 pub(super) fn count_key() -> Vec<u8> {
     [&[Subspace::Service as u8, SETTINGS], b"count".as_slice()].concat()
+}
+
+/// The key of the number of steps that deleted old records.
+pub(super) fn prune_steps_key() -> Vec<u8> {
+    let name = b"prune-steps".as_slice();
+    [&[Subspace::Service as u8, SETTINGS], name].concat()
 }
 
 /// Decodes the number of records.

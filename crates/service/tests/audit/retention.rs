@@ -1,13 +1,16 @@
 //! Old records are deleted by count and by age, in bounded steps.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use espalier_keyspace::{Driver, Result, Snapshot, forward_driver};
 use espalier_service::audit::{
     AuditMode, AuditSettings, PRUNE_STEP_MAX, prune_step, stored_records,
 };
 use espalier_store::Clock;
+use parking_lot::Mutex;
 
-use crate::fixture::{Fixture, append, edit, on_every_engine};
+use crate::fixture::{Fixture, NOON, append, edit, on_every_engine};
 
 fn count(fixture: &Fixture) -> u64 {
     stored_records(&*fixture.driver.snapshot().expect("a snapshot")).expect("a count")
@@ -76,5 +79,59 @@ fn a_log_deletes_while_records_are_appended() {
             drop((one, two));
             assert_eq!(count(&fixture), fixture.records().len() as u64);
         }
+    });
+}
+
+/// A driver whose next snapshot was taken when this value was created.
+struct EarlierSnapshot {
+    inner: Arc<dyn Driver>,
+    snapshot: Mutex<Option<Box<dyn Snapshot + Send>>>,
+}
+
+impl EarlierSnapshot {
+    fn take(inner: &Arc<dyn Driver>) -> Self {
+        Self {
+            inner: Arc::clone(inner),
+            snapshot: Mutex::new(Some(inner.snapshot().expect("a snapshot"))),
+        }
+    }
+}
+
+impl Driver for EarlierSnapshot {
+    forward_driver!(name, capability, commit, write, watch, usage, check, flush => self.inner);
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + Send>> {
+        let earlier = self.snapshot.lock().take();
+        earlier.map_or_else(|| self.inner.snapshot(), Ok)
+    }
+}
+
+#[test]
+fn interleaved_steps_with_different_first_records_do_not_subtract_records_twice() {
+    on_every_engine(|fixture| {
+        let log = fixture.log_in_mode(AuditMode::Strict);
+        fixture.clock.advance_ms(1000);
+        for number in 0..10 {
+            append(&log, edit("ada", &number.to_string()));
+        }
+        let one = EarlierSnapshot::take(&fixture.driver);
+        // Another process appends a record with an earlier time.
+        fixture.clock.set(NOON);
+        append(&fixture.log(), edit("ada", "late"));
+        let two = EarlierSnapshot::take(&fixture.driver);
+        let settings = AuditSettings {
+            records_max: 4,
+            ..AuditSettings::default()
+        };
+        let step = |driver| {
+            let pruned = prune_step(driver, &settings, NOON).expect("a step");
+            let stored = fixture.records().len();
+            assert_eq!(count(&fixture), stored as u64);
+            (pruned.records, stored)
+        };
+        assert_eq!(step(&one), (6, 5));
+        assert_eq!(step(&two), (0, 5));
+        assert_eq!(step(&two), (1, 4));
+        assert_eq!(step(&two), (0, 4));
     });
 }

@@ -4,6 +4,7 @@
 use espalier_store::{CommitOptions, Datastore, Edit, Resolution, Tree};
 use espalier_yang::InstancePath;
 
+use crate::candidate::forgetful;
 use crate::fixture::{MODEL, assert_sound, commit, data, memory_tree, path, text};
 
 /// Deletes paths, merges documents; each in its own commit.
@@ -361,4 +362,73 @@ fn adjacent_lists_deleted_by_the_candidate_stay_deleted_when_running_changes() {
         &candidate,
         r#"{"m:top":"1","m:top-default":7,"m:rule":[{"name":"b"}]}"#,
     );
+}
+
+/// Like [`both_of`]; running no longer has the base of the candidate in its history.
+fn both_forgotten(start: &str, mine: &[&str], theirs: &[&str]) -> (Tree, Tree) {
+    let running = forgetful(include_str!("ordered.yang"));
+    change(&running, &[start]);
+    let candidate = running.sibling_datastore(Datastore::Candidate, "").unwrap();
+    change(&candidate, mine);
+    change(&running, theirs);
+    change(&running, &[r#"{"m:top":"for a moment"}"#, "/m:top"]);
+    (running, candidate)
+}
+
+#[test]
+fn a_conflict_about_a_container_leaves_no_positions_of_entries_in_it_without_the_history() {
+    for resolution in [Resolution::PreferRunning, Resolution::PreferCandidate] {
+        let (running, candidate) = both_forgotten(
+            r#"{"m:plain":{"a":0}}"#,
+            &["/plain", r#"{"m:plain":{"deep":[{"k":5},{"k":256}]}}"#],
+            &[r#"{"m:plain":{"a":1,"deep":[{"k":7},{"k":256},{"k":0}]}}"#],
+        );
+        assert!(!candidate.conflicts().unwrap().is_empty());
+        candidate
+            .update(resolution, CommitOptions::default())
+            .unwrap();
+        let settled = text(&candidate);
+        commit_candidate(&running, &candidate, &settled);
+    }
+}
+
+#[test]
+fn entries_of_running_that_the_base_may_have_had_do_not_reorder_entries_of_the_candidate() {
+    let stop = |value: &str, place: &str| {
+        format!(r#"{{"m:stop":["{value}"],"@m:stop":[{{"yang:insert":"{place}"}}]}}"#)
+    };
+    // The last entry of the base follows new ones in running.
+    let theirs = [
+        r#"{"m:stop":["b","d"]}"#,
+        &stop("i", "last"),
+        &stop("e", "last"),
+    ];
+    let (running, candidate) = both_forgotten(
+        r#"{"m:stop":["a","c","i"]}"#,
+        &[&stop("x", "last")],
+        &theirs,
+    );
+    let expected = r#"{"m:stop":["a","c","b","d","i","e","x"]}"#;
+    commit_candidate(&running, &candidate, expected);
+    // The candidate puts the last entry of the base behind a new one.
+    let mine = [stop("n", "last"), stop("i", "last")];
+    let (running, candidate) = both_forgotten(
+        r#"{"m:stop":["a","c","i"]}"#,
+        &mine.each_ref().map(String::as_str),
+        &[&stop("r", "last")],
+    );
+    let expected = r#"{"m:stop":["a","c","n","i","r"]}"#;
+    commit_candidate(&running, &candidate, expected);
+    // The candidate puts the last entry of the base at another position, where it is still the last one.
+    let mine = [
+        stop("n", "last"),
+        stop("i", "last"),
+        "/stop[.='n']".to_owned(),
+    ];
+    let (running, candidate) = both_forgotten(
+        r#"{"m:stop":["a","i"]}"#,
+        &mine.each_ref().map(String::as_str),
+        &[r#"{"m:stop":["b","e"]}"#],
+    );
+    commit_candidate(&running, &candidate, r#"{"m:stop":["a","i","b","e"]}"#);
 }

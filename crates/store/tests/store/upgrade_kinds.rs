@@ -165,6 +165,13 @@ const NODES: &[Case] = &[
         "container c { leaf p { type string; } }",
         Converted("{}"),
     ),
+    // An enclosing container that gets presence exists if one that loses it did.
+    (
+        "container c { container i { presence p; } }",
+        r#"{"m:c":{"i":{}}}"#,
+        "container c { presence p; container i; }",
+        Converted(r#"{"m:c":{}}"#),
+    ),
     (
         "leaf a { type string; } leaf b { type string; }",
         r#"{"m:a":"x","m:b":"y"}"#,

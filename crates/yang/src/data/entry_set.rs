@@ -111,14 +111,12 @@ fn hash(keys: &[Value]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::Rng;
     use rand::seq::SliceRandom;
-    use rand::{Rng, SeedableRng};
 
     #[test]
     fn duplicates_are_found_in_any_order() {
-        let seed = rand::random();
-        println!("seed {seed}");
-        let mut random = rand::rngs::StdRng::seed_from_u64(seed);
+        let mut random = espalier_testkit::seed::generator();
         for round in 0..300 {
             let mut keys: Vec<i32> = (0..random.random_range(0..40)).collect();
             if round % 2 == 0 {

@@ -29,5 +29,5 @@ pub use node::{
 pub use source::{Features, ModuleSource, SchemaSource};
 pub use tree_diagram::tree_diagram;
 pub use types::{
-    Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Type, TypeKind,
+    Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Secrecy, Type, TypeKind,
 };

@@ -14,6 +14,18 @@ pub struct Type {
     pub canonical: Canonical,
     /// The name in the model: `module:typedef` for a typedef, otherwise the built-in name.
     pub name: Box<str>,
+    /// Whether the model marks the values as secret. See [`Type::has_secret_values`].
+    pub secrecy: Secrecy,
+}
+
+/// Whether values may be quoted in errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Secrecy {
+    /// They may.
+    #[default]
+    Open,
+    /// They may not: a password in clear text must not reach a log.
+    Secret,
 }
 
 /// The canonical form of a type that derives from a typedef of RFC 6991 and similar modules. In the model these are
@@ -169,11 +181,24 @@ impl Default for Type {
             kind: TypeKind::Empty,
             canonical: Canonical::BuiltIn,
             name: "empty".into(),
+            secrecy: Secrecy::Open,
         }
     }
 }
 
 impl Type {
+    /// Returns whether no error may quote a value: the typedef is named `crypt-hash`, as that of iana-crypt-hash, or
+    /// derives from such a one, or the leaf or one of its ancestors is marked with `nacm:default-deny-all` (RFC 8341
+    /// §3.7). The same holds for a leafref to such a leaf and a union with such a member.
+    pub fn has_secret_values(&self) -> bool {
+        self.secrecy == Secrecy::Secret
+            || match &self.kind {
+                TypeKind::LeafRef { target_type, .. } => target_type.has_secret_values(),
+                TypeKind::Union(members) => members.iter().any(Self::has_secret_values),
+                _ => false,
+            }
+    }
+
     /// Returns whether it is a leafref, or a union with one.
     pub fn has_leafref(&self) -> bool {
         match &self.kind {

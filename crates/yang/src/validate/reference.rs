@@ -37,8 +37,13 @@ impl<T: Instances> Checker<'_, T> {
                 Ok(ControlFlow::Continue(()))
             })?,
         }
+        let leaf = self.schema().node(node).as_value();
+        let is_secret = leaf.is_some_and(|leaf| leaf.value_type.has_secret_values());
         for value in dangling {
-            let message = format!("“{value}” refers to nothing that exists");
+            let message = match is_secret {
+                true => "the value refers to nothing that exists".to_owned(),
+                false => format!("“{value}” refers to nothing that exists"),
+            };
             let error =
                 DataError::new(ErrorTag::DataMissing, message).with_app_tag("instance-required");
             self.report(&Item::leaf(holder.clone(), node, value), error)?;

@@ -4,4 +4,5 @@ mod documents;
 mod hostile;
 mod json_text;
 mod libyang;
+mod secret_values;
 mod shapes;

@@ -4,6 +4,5 @@ mod fields;
 mod models;
 mod path;
 mod pattern;
-mod seed;
 mod tree_model;
 mod xpath;

@@ -1,5 +1,6 @@
 //! Instance identifiers, paths in URIs and paths on command lines.
 
+use espalier_testkit::seed;
 use espalier_yang::path::ApiRoot;
 use espalier_yang::schema::{ModuleNames, XmlPrefixes};
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Schema, Value};
@@ -10,7 +11,6 @@ use yang5::context::{Context, ContextFlags};
 use yang5::data::{Data, DataFormat, DataParserFlags, DataTree, DataValidationFlags};
 use yang5::schema::{SchemaInputFormat, SchemaModule};
 
-use crate::seed::seeded;
 use crate::tree_model::{HOSTILE, modules, random_path, schema};
 
 fn identifier(schema: &Schema, text: &str) -> Result<InstancePath, DataError> {
@@ -33,7 +33,7 @@ fn has_position(path: &InstancePath) -> bool {
 
 #[test]
 fn printed_paths_parse_to_the_same_path() {
-    let (schema, mut rng) = (schema(), seeded());
+    let (schema, mut rng) = (schema(), seed::generator());
     for _ in 0..5_000 {
         let path = random_path(&mut rng, &schema);
         let text = path.to_instance_identifier(&schema);
@@ -88,7 +88,7 @@ fn mutate(rng: &mut StdRng, text: &str) -> String {
 
 #[test]
 fn no_input_panics_and_what_is_accepted_round_trips() {
-    let (schema, mut rng) = (schema(), seeded());
+    let (schema, mut rng) = (schema(), seed::generator());
     let mut accepted = 0;
     for _ in 0..20_000 {
         let path = random_path(&mut rng, &schema);
@@ -161,7 +161,7 @@ fn has_odd_position(text: &str) -> bool {
 
 #[test]
 fn instance_identifiers_match_libyang() {
-    let (schema, mut rng) = (schema(), seeded());
+    let (schema, mut rng) = (schema(), seed::generator());
     let context = Context::new(ContextFlags::NO_YANGLIBRARY).expect("a context");
     for (name, text) in modules() {
         SchemaModule::parse_string(&context, &text, SchemaInputFormat::YANG)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use espalier_testkit::seed;
 use espalier_yang::schema::pattern::translate;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -9,8 +10,6 @@ use rand::seq::IndexedRandom;
 use yang5::context::{Context, ContextFlags};
 use yang5::data::{DataFormat, DataParserFlags, DataTree, DataValidationFlags};
 use yang5::schema::{SchemaInputFormat, SchemaModule};
-
-use crate::seed::seeded;
 
 /// The characters of the tests, each with its general category.
 const CHARS: &[(char, &str)] = &[
@@ -399,7 +398,7 @@ fn candidates(rng: &mut StdRng, regex: &Regex) -> Vec<String> {
 
 #[test]
 fn patterns_match_like_a_naive_matcher() {
-    let mut rng = seeded();
+    let mut rng = seed::generator();
     for _ in 0..1_500 {
         let regex = random_regex(&mut rng, Dialect::Xsd, 3);
         let mut xsd = String::new();
@@ -446,7 +445,7 @@ fn agreed(text: &str) -> bool {
 
 #[test]
 fn patterns_match_like_libyang() {
-    let mut rng = seeded();
+    let mut rng = seed::generator();
     let mut compared = 0;
     for _ in 0..250 {
         let regex = random_regex(&mut rng, Dialect::Libyang, 3);
@@ -506,7 +505,7 @@ const PUBLISHED_VALUES: &[&str] = &[
 
 #[test]
 fn patterns_of_published_models_match_like_libyang() {
-    let mut rng = seeded();
+    let mut rng = seed::generator();
     let mut patterns: Vec<_> = crate::models::arguments("pattern");
     patterns.sort_by(|a, b| a.text.cmp(&b.text));
     patterns.dedup_by(|a, b| a.text == b.text);

@@ -1,5 +1,6 @@
 //! XPath: random trees, tables of valid and invalid expressions, and every expression of the published models.
 
+use espalier_testkit::seed;
 use espalier_yang::xpath::{
     Axis, BinaryOperator, Expr, Expression, Function, LocationPath, NodeTest, PathStep,
     XPATH_CHARS_MAX,
@@ -7,8 +8,6 @@ use espalier_yang::xpath::{
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
-
-use crate::seed::seeded;
 
 /// Every prefix is a module's name; no prefix is module `m`.
 fn resolve(prefix: Option<&str>) -> Option<Box<str>> {
@@ -134,7 +133,7 @@ fn random_expr(rng: &mut StdRng, depth: usize) -> Expr {
 
 #[test]
 fn printed_expressions_parse_to_the_same_tree() {
-    let mut rng = seeded();
+    let mut rng = seed::generator();
     for _ in 0..4_000 {
         let expr = random_expr(&mut rng, 4);
         let text = expr.to_string();
@@ -146,7 +145,7 @@ fn printed_expressions_parse_to_the_same_tree() {
 
 #[test]
 fn no_input_panics() {
-    let mut rng = seeded();
+    let mut rng = seed::generator();
     const PIECES: [&str; 40] = [
         "a",
         "m:b",

@@ -4,6 +4,4 @@ mod defaults;
 mod diagram;
 mod generate;
 mod libyang;
-#[path = "../names/seed.rs"]
-mod seed;
 mod values;

@@ -1,5 +1,6 @@
 //! Random values: accepted, rejected and printed as by libyang.
 
+use espalier_testkit::seed;
 use espalier_yang::schema::{
     Canonical, JsonScalar, ModuleNames, Type, TypeKind, ValueError, XmlPrefixes,
 };
@@ -9,7 +10,7 @@ use rand::rngs::StdRng;
 use yang5::context::Context;
 use yang5::data::DataFormat;
 
-use crate::{generate, libyang, seed};
+use crate::{generate, libyang};
 
 /// The number of texts for each leaf.
 const ROUNDS: usize = 300;
@@ -201,7 +202,7 @@ fn check_json(rng: &mut StdRng, schema: &Schema, context: &Context) -> usize {
 #[test]
 fn values_match_libyang() {
     let (schema, context) = (libyang::schema(), libyang::context());
-    let mut rng = seed::seeded();
+    let mut rng = seed::generator();
     let wrong = check_xml(&mut rng, &schema, &context);
     assert_eq!(wrong, 0, "differences in XML");
     let wrong = check_json(&mut rng, &schema, &context);

@@ -10,7 +10,7 @@ use espalier_yang::schema::{CaseChoice, Node};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Keys, NodeId, NodeKind};
 use rustc_hash::FxHashMap;
 
-use super::nodes::{NodeMapping, is_same_kind, kind_name};
+use super::nodes::{NodeMapping, is_presence_container, is_same_kind, kind_name};
 use super::report::{ChangedPlace, Places};
 use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
@@ -232,11 +232,8 @@ impl Converter<'_> {
         let Some(frame) = self.frames.pop() else {
             return;
         };
-        let is_present = |node: NodeId| {
-            let kind = &self.new.schema.node(node).kind;
-            matches!(kind, NodeKind::Container { presence: true })
-        };
-        if frame.has_content && !frame.has_row && frame.new.is_some_and(is_present) {
+        let is_presence = is_presence_container(&self.new.schema, frame.new);
+        if frame.has_content && !frame.has_row && is_presence {
             let path = self.path(&frame.old_key, None);
             self.report_converted(path, || {
                 "it is a presence container now and is stored as such".to_owned()

@@ -4,7 +4,7 @@ use espalier_yang::schema::Node;
 use espalier_yang::{DataError, ErrorTag, NodeId, NodeKind, Value};
 
 use super::convert::{Converter, Frame, MismatchPolicy, NODE_IS_STATE, NODE_REMOVED};
-use super::nodes::{is_same_kind, kind_name};
+use super::nodes::{is_presence_container, is_same_kind, kind_name};
 use crate::error::Result;
 use crate::fragment::{Fragment, Packed, put_value, take_entry_value};
 use crate::keys::{LocalId, put_key_value, put_local_id};
@@ -220,13 +220,14 @@ impl Converter<'_> {
         };
         let frame = self.innermost();
         frame.has_row = true;
-        let (old_key, new_key, new) = (frame.old_key.clone(), frame.new_key.clone(), frame.new);
-        let is_needed = new.is_some_and(|new| {
-            let kind = &self.new.schema.node(new).kind;
-            matches!(kind, NodeKind::Container { presence: true })
-        });
-        if leaves.is_empty() && !is_needed {
+        let (old_key, new_key) = (frame.old_key.clone(), frame.new_key.clone());
+        let (old, new) = (frame.old, frame.new);
+        if leaves.is_empty() && !is_presence_container(&self.new.schema, new) {
             self.delete(old_key);
+            if is_presence_container(self.old.schema(), old) {
+                // It still exists, and so does an enclosing container that has presence now.
+                self.mark_content();
+            }
             return Ok(());
         }
         let mut leaves = leaves;
@@ -340,16 +341,29 @@ impl Converter<'_> {
             Ok(converted) => {
                 if converted != *value {
                     let path = self.path(key, leaf);
-                    self.report_converted(path, || change_of_value(value, &converted));
+                    let is_secret = of.has_secret_values() || self.was_secret(old);
+                    self.report_converted(path, || match is_secret {
+                        true => "the value is another one now".to_owned(),
+                        false => change_of_value(value, &converted),
+                    });
                 }
                 Some(converted)
             }
             Err(error) => {
                 let path = self.path(key, leaf);
-                self.report_mismatch(DataError::from(error).at(path));
+                let mut error = DataError::from(error);
+                if self.was_secret(old) {
+                    error.message = "the value is not one of the new type".into();
+                }
+                self.report_mismatch(error.at(path));
                 None
             }
         }
+    }
+
+    fn was_secret(&self, old: NodeId) -> bool {
+        let leaf = self.old.schema().node(old).as_value();
+        leaf.is_some_and(|leaf| leaf.value_type.has_secret_values())
     }
 
     /// The fragment of a list entry, and its keys; none if one is missing, which is reported.

@@ -171,6 +171,12 @@ pub(super) fn is_same_kind(old: &Node, new: &Node) -> bool {
     )
 }
 
+/// Whether a node is a container with presence; the datastore is none.
+pub(super) fn is_presence_container(schema: &Schema, node: Option<NodeId>) -> bool {
+    let kind = node.map(|node| &schema.node(node).kind);
+    matches!(kind, Some(NodeKind::Container { presence: true }))
+}
+
 /// The kind of a node, for messages.
 pub(super) fn kind_name(node: &Node) -> &'static str {
     match node.kind {

@@ -12,7 +12,7 @@ use super::types::{self, ModelPrefixes, TypeCopier};
 use super::unique::{self, UniqueStatement};
 use crate::schema::{
     Case, CaseChoice, Choice, Constraint, ListNode, ModuleId, Node, NodeId, NodeKind, Ordering,
-    Schema, Status, TypeKind, ValueNode,
+    Schema, Secrecy, Status, TypeKind, ValueNode,
 };
 
 /// The maximum nesting depth of schema nodes.
@@ -69,6 +69,7 @@ struct Inherited<'c> {
     cases: Vec<CaseChoice>,
     whens: Vec<ffi::Condition<'c>>,
     is_in_input: bool,
+    secrecy: Secrecy,
 }
 
 struct Walk<'c, 'i> {
@@ -172,7 +173,8 @@ impl<'c> Walk<'c, '_> {
         above.push(node.address());
         let mut whens = inherited.whens.clone();
         whens.extend(node.whens());
-        let kind = self.kind(node, node_type, id)?;
+        let secrecy = secrecy(node, inherited);
+        let kind = self.kind(node, node_type, id, secrecy)?;
         let copied = Node {
             id,
             kind,
@@ -202,6 +204,7 @@ impl<'c> Walk<'c, '_> {
             cases: Vec::new(),
             whens: Vec::new(),
             is_in_input: inherited.is_in_input || node_type == NodeType::Input,
+            secrecy,
         };
         let mut children = Vec::new();
         for child in node.children() {
@@ -258,7 +261,13 @@ impl<'c> Walk<'c, '_> {
         }
     }
 
-    fn kind(&mut self, node: ffi::Node<'c>, node_type: NodeType, id: NodeId) -> Option<NodeKind> {
+    fn kind(
+        &mut self,
+        node: ffi::Node<'c>,
+        node_type: NodeType,
+        id: NodeId,
+        secrecy: Secrecy,
+    ) -> Option<NodeKind> {
         Some(match node_type {
             NodeType::Container => NodeKind::Container {
                 presence: node.has_presence(),
@@ -267,8 +276,8 @@ impl<'c> Walk<'c, '_> {
                 self.lists.push((id, node));
                 NodeKind::List(list_node(node))
             }
-            NodeType::Leaf => NodeKind::Leaf(self.value_node(node, id)?),
-            NodeType::LeafList => NodeKind::LeafList(self.value_node(node, id)?),
+            NodeType::Leaf => NodeKind::Leaf(self.value_node(node, id, secrecy)?),
+            NodeType::LeafList => NodeKind::LeafList(self.value_node(node, id, secrecy)?),
             NodeType::AnyData => NodeKind::AnyData,
             NodeType::AnyXml => NodeKind::AnyXml,
             NodeType::Rpc => NodeKind::Rpc,
@@ -280,9 +289,14 @@ impl<'c> Walk<'c, '_> {
         })
     }
 
-    fn value_node(&mut self, node: ffi::Node<'c>, id: NodeId) -> Option<ValueNode> {
+    fn value_node(
+        &mut self,
+        node: ffi::Node<'c>,
+        id: NodeId,
+        secrecy: Secrecy,
+    ) -> Option<ValueNode> {
         let compiled = node.value_type()?;
-        let value_type = match self.types.copy(node, compiled) {
+        let value_type = match self.types.copy(node, compiled, secrecy) {
             Ok(copied) => copied,
             Err(message) => {
                 self.fail(node, message);
@@ -464,6 +478,18 @@ fn index_names(schema: &mut Schema) {
     let names = top.map(|&id| (schema.node(id).name.clone(), id));
     schema.top_names = names.collect();
     schema.nodes.index();
+}
+
+/// The extension that marks nodes whose content is secret (RFC 8341 §3.7).
+const SECRET_MARK: (&str, &str) = ("ietf-netconf-acm", "default-deny-all");
+
+fn secrecy(node: ffi::Node<'_>, inherited: &Inherited<'_>) -> Secrecy {
+    let mut extensions = node.extensions().into_iter();
+    let is_marked = extensions.any(|(module, name, _)| (module, name) == SECRET_MARK);
+    match is_marked {
+        true => Secrecy::Secret,
+        false => inherited.secrecy,
+    }
 }
 
 fn list_node(node: ffi::Node<'_>) -> ListNode {

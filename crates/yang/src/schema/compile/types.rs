@@ -10,7 +10,7 @@ use super::patterns::ReplacedPatterns;
 use crate::schema::pattern::LazyRegex;
 use crate::schema::{
     Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, ModuleId, NameForm, Namespaces,
-    Pattern, Schema, Type, TypeKind,
+    Pattern, Schema, Secrecy, Type, TypeKind,
 };
 use crate::xpath::{Expression, XPathError};
 
@@ -76,7 +76,7 @@ pub(super) struct TypeCopier<'i> {
     replaced: &'i ReplacedPatterns,
     regexes: FxHashMap<Box<str>, LazyRegex>,
     /// By the address of the compiled type, because leaves share types.
-    copied: FxHashMap<(usize, Box<str>), Arc<Type>>,
+    copied: FxHashMap<(usize, Box<str>, Secrecy), Arc<Type>>,
 }
 
 impl<'i> TypeCopier<'i> {
@@ -94,22 +94,33 @@ impl<'i> TypeCopier<'i> {
         &mut self,
         node: ffi::Node<'_>,
         compiled: ffi::Type<'_>,
+        secrecy: Secrecy,
     ) -> Result<Arc<Type>, String> {
         let name = leaf_type_name(node, compiled);
-        let key = (compiled.address(), name);
+        let secrecy = match derives_from_secret(node, compiled) {
+            true => Secrecy::Secret,
+            false => secrecy,
+        };
+        let key = (compiled.address(), name, secrecy);
         if let Some(copied) = self.copied.get(&key) {
             return Ok(Arc::clone(copied));
         }
-        let copied = Arc::new(self.copy_type(compiled, key.1.clone())?);
+        let copied = Arc::new(self.copy_type(compiled, key.1.clone(), secrecy)?);
         self.copied.insert(key, Arc::clone(&copied));
         Ok(copied)
     }
 
-    fn copy_type(&mut self, compiled: ffi::Type<'_>, name: Box<str>) -> Result<Type, String> {
+    fn copy_type(
+        &mut self,
+        compiled: ffi::Type<'_>,
+        name: Box<str>,
+        secrecy: Secrecy,
+    ) -> Result<Type, String> {
         Ok(Type {
             kind: self.kind(compiled)?,
             canonical: canonical(compiled),
             name,
+            secrecy,
         })
     }
 
@@ -118,7 +129,11 @@ impl<'i> TypeCopier<'i> {
             .typedef()
             .or(built_in_name(compiled))
             .unwrap_or_default();
-        self.copy_type(compiled, name.into())
+        let secrecy = match name == SECRET_TYPEDEF {
+            true => Secrecy::Secret,
+            false => Secrecy::Open,
+        };
+        self.copy_type(compiled, name.into(), secrecy)
     }
 
     fn kind(&mut self, compiled: ffi::Type<'_>) -> Result<TypeKind, String> {
@@ -252,6 +267,18 @@ fn canonical(compiled: ffi::Type<'_>) -> Canonical {
 
 /// The maximum number of typedefs in a chain; libyang rejects cycles.
 const TYPEDEFS_MAX: usize = 1000;
+
+/// The name of typedefs whose values are secret, in any module.
+const SECRET_TYPEDEF: &str = "crypt-hash";
+
+/// Whether the type of a leaf is or derives from a typedef with secret values.
+fn derives_from_secret(node: ffi::Node<'_>, compiled: ffi::Type<'_>) -> bool {
+    let parsed = std::iter::successors(node.parsed_type(), |parsed| parsed.base());
+    compiled.typedef() == Some(SECRET_TYPEDEF)
+        || parsed
+            .take(TYPEDEFS_MAX)
+            .any(|parsed| parsed.name() == SECRET_TYPEDEF)
+}
 
 /// `module:typedef`, or the name of the built-in type. The name in the model is taken, unless it does not lead to the
 /// compiled type because a deviation has replaced it.

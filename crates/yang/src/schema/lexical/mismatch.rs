@@ -85,7 +85,10 @@ impl Mismatch<'_> {
 
     fn describe(self, of: &Type, text: &str, encoding: Encoding) -> String {
         let name = &of.name;
-        let text = truncated(text);
+        let text = match of.has_secret_values() {
+            true => "the value".to_owned(),
+            false => truncated(text),
+        };
         match self {
             Self::Encoding => {
                 let found = encoding.article_and_name();
@@ -127,6 +130,9 @@ impl Mismatch<'_> {
                     "{text} does not match the pattern {}",
                     pattern.regex.source()
                 )
+            }
+            Self::Character(_) if of.has_secret_values() => {
+                "a character of the value is not allowed in YANG strings".to_owned()
             }
             Self::Character(character) => {
                 let code = u32::from(character);

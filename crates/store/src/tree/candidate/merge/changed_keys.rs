@@ -226,9 +226,11 @@ impl Merger<'_> {
     ) -> Result<()> {
         if pair.base.is_none() {
             self.node_conflict(key)?;
-            if !self.prefers_running() {
-                self.mark_resolved(key);
-            } else if let Some(running) = pair.running.clone() {
+            // The rows below may be changes of running too, each with its own conflict.
+            self.mark_row_resolved(key);
+            if self.prefers_running()
+                && let Some(running) = pair.running.clone()
+            {
                 self.changes_mut().put(key.to_vec(), running);
             }
             return Ok(());

@@ -84,7 +84,13 @@ impl Merger<'_> {
             return Ok(());
         };
         let path = self.path_of(key)?.child(leaf, Keys::None);
-        let held = |packed: Option<&Packed>| packed.map_or(ConflictContent::Absent, held_value);
+        let of = state.schema().node(leaf).as_value();
+        let is_secret = of.is_some_and(|of| of.value_type.has_secret_values());
+        let held = |packed: Option<&Packed>| match packed {
+            None => ConflictContent::Absent,
+            Some(_) if is_secret => ConflictContent::Node,
+            Some(packed) => held_value(packed),
+        };
         self.conflicts.push(Conflict {
             path: path.to_instance_identifier(state.schema()),
             base: held(three.base),

@@ -9,6 +9,7 @@ use espalier_keyspace::KeyRange;
 use super::conflict::{Conflict, Resolution};
 use super::named_state::{EntryIdentity, NamedState};
 use super::running_changes::RunningChanges;
+use super::saved_followers::SavedBase;
 use super::to_named_keys::{ToNamedKeys, UserOrderedNodes};
 use super::to_stored_keys::ToStoredKeys;
 use crate::clock::Timestamp;
@@ -78,6 +79,8 @@ pub(super) struct Merger<'a> {
     pub conflicts: Vec<Conflict>,
     /// Resolved subtrees, none inside another; changes of running in them are skipped.
     resolved: BTreeSet<Vec<u8>>,
+    /// Resolved rows; what is below them is not.
+    resolved_rows: BTreeSet<Vec<u8>>,
 }
 
 /// The changes of a candidate.
@@ -166,6 +169,10 @@ fn merge_by_name(
     let to_stored = ToStoredKeys {
         running: &running,
         candidate: &candidate,
+        saved: (basis.coverage != BaseCoverage::Complete).then_some(SavedBase {
+            state: &base,
+            rows: basis.base.changes,
+        }),
         changed: &merger.changed,
         ordered: &ordered,
         named: Arc::unwrap_or_clone(merger.changes),
@@ -191,7 +198,7 @@ impl<'a> Merger<'a> {
         resolution: Resolution,
     ) -> Result<(Self, Changes)> {
         let mut merger = Self {
-            changed: RunningChanges::between(&base, &running, basis.base.changes)?,
+            changed: RunningChanges::between(&base, &running, &basis)?,
             running,
             base,
             basis,
@@ -200,6 +207,7 @@ impl<'a> Merger<'a> {
             stored: Arc::clone(candidate_changes.stored),
             conflicts: Vec::new(),
             resolved: BTreeSet::new(),
+            resolved_rows: BTreeSet::new(),
         };
         let stamps = merger.incremented_stamps()?;
         if basis.coverage != BaseCoverage::Complete {
@@ -243,8 +251,16 @@ impl<'a> Merger<'a> {
         self.resolved.insert(key.to_vec());
     }
 
-    /// Whether a key is in a resolved subtree.
+    /// Marks a row as resolved, but not the rows below it.
+    pub fn mark_row_resolved(&mut self, key: &[u8]) {
+        self.resolved_rows.insert(key.to_vec());
+    }
+
+    /// Whether a key is resolved, or in a resolved subtree.
     pub fn is_resolved(&self, key: &[u8]) -> bool {
+        if self.resolved_rows.contains(key) {
+            return true;
+        }
         let before = self
             .resolved
             .range::<[u8], _>((Bound::Unbounded, Bound::Included(key)));

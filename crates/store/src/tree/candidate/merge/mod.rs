@@ -34,6 +34,8 @@ mod positions;
 mod resolve;
 mod row_cursor;
 mod running_changes;
+mod saved_followers;
+mod saved_gaps;
 mod saved_positions;
 mod stamps;
 mod to_named_keys;

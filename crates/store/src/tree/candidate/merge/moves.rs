@@ -10,6 +10,7 @@ use espalier_keyspace::{Direction, KeyRange};
 
 use super::named_state::NamedState;
 use crate::error::Result;
+use crate::overlay::Changes;
 use crate::position::Position;
 use crate::tree::locate::entry_prefix;
 
@@ -22,19 +23,22 @@ pub(super) struct Repositioned {
 }
 
 /// Entries with changed positions.
+#[derive(Clone, Copy)]
 pub(super) struct Moves<'a> {
     /// The states before and after.
     pub before: &'a NamedState<'a>,
     pub after: &'a NamedState<'a>,
+    /// The rows of the state before that are certain, by stored keys; none for all.
+    pub certain: Option<&'a Changes>,
     /// The entries of all lists.
-    pub entries: Vec<Repositioned>,
+    pub entries: &'a [Repositioned],
 }
 
 impl Moves<'_> {
     /// The named keys of the entries that kept their place in the order.
     pub fn unmoved(self) -> Result<Vec<Vec<u8>>> {
         let mut lists: BTreeMap<Vec<u8>, Vec<&Repositioned>> = BTreeMap::new();
-        for entry in &self.entries {
+        for entry in self.entries {
             if let Some(list) = self.before.list_of(&entry.entry)? {
                 lists.entry(list.to_vec()).or_default().push(entry);
             }
@@ -93,23 +97,25 @@ impl Fixed<'_> {
     }
 
     fn find_after(&self, position: &Position) -> Result<Option<Position>> {
-        let (before, after) = (self.moves.before, self.moves.after);
         let mut key = self.list.clone();
         position.put(&mut key);
         let range = KeyRange {
             start: KeyRange::prefix(&key).end.unwrap_or(key),
             end: KeyRange::prefix(&self.list).end,
         };
+        if let Some(certain) = self.moves.certain {
+            for (key, value) in certain.written_in(&range) {
+                if value.is_some() && entry_prefix(&self.list, key)? == key && self.is_fixed(key)? {
+                    return Position::take(&mut &key[self.list.len()..]).map(Some);
+                }
+            }
+            return Ok(None);
+        }
+        let before = self.moves.before;
         let mut cursor = before.stored.snapshot.scan(&range, Direction::Forward)?;
         while let Some((key, _)) = cursor.next()? {
             let entry = entry_prefix(&self.list, key)?.to_vec();
-            let name = before.name(&entry)?;
-            let is_fixed = match &name {
-                Some(name) if self.others.contains(name.as_slice()) => false,
-                Some(name) => after.position(name)?.is_some(),
-                None => false,
-            };
-            if is_fixed {
+            if self.is_fixed(&entry)? {
                 return Position::take(&mut &entry[self.list.len()..]).map(Some);
             }
             if let Some(end) = KeyRange::prefix(&entry).end {
@@ -117,6 +123,15 @@ impl Fixed<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the entry with a stored key before exists at the same position after.
+    fn is_fixed(&self, entry: &[u8]) -> Result<bool> {
+        match self.moves.before.name(entry)? {
+            Some(name) if self.others.contains(name.as_slice()) => Ok(false),
+            Some(name) => Ok(self.moves.after.position(&name)?.is_some()),
+            None => Ok(false),
+        }
     }
 }
 

@@ -15,11 +15,11 @@ use crate::subspace::Subspace;
 use crate::tree::locate::{entry_prefix, in_subspace};
 
 /// An entry that needs a position.
-struct NewEntry {
+pub(super) struct NewEntry {
     /// Its named key.
-    entry: Vec<u8>,
+    pub entry: Vec<u8>,
     /// Its position in the candidate.
-    candidate: Position,
+    pub candidate: Position,
     /// Its position in the merged changes.
     merged: Position,
 }
@@ -46,7 +46,10 @@ impl ToStoredKeys<'_> {
     pub fn assign_positions(&mut self) -> Result<()> {
         for (list, mut new_entries) in self.new_entries()? {
             new_entries.sort_by(|one, other| one.candidate.cmp(&other.candidate));
-            let followers = self.followers(&list, &new_entries)?;
+            let followers = match self.saved {
+                Some(saved) => self.saved_followers(saved, &list, &new_entries)?,
+                None => self.followers(&list, &new_entries)?,
+            };
             let mut list_positions = ListPositions {
                 running: self.running.stored_key(&list)?,
                 taken: BTreeSet::new(),
@@ -131,10 +134,8 @@ impl ToStoredKeys<'_> {
         while let Some((key, _)) = cursor.next()? {
             let entry = entry_prefix(list, key)?.to_vec();
             if let Some(name) = self.candidate.name(&entry)?
-                && let Some(position) = self.running.position(&name)?
-                && self.position(&name)?.as_ref() == Some(&position)
+                && let Some(position) = self.kept_position(&name)?
             {
-                let position = Position::take(&mut position.as_slice())?;
                 if !self.changed.has_position(&name) {
                     found.unmoved = Some(position.clone());
                 }
@@ -148,6 +149,17 @@ impl ToStoredKeys<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// The position of an entry in running, if it keeps it.
+    pub(super) fn kept_position(&self, entry: &[u8]) -> Result<Option<Position>> {
+        let Some(position) = self.running.position(entry)? else {
+            return Ok(None);
+        };
+        match self.position(entry)?.as_ref() == Some(&position) {
+            true => Position::take(&mut position.as_slice()).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Assigns positions before that of an entry, or at the end, to consecutive new entries.

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use espalier_keyspace::{Direction, Snapshot};
 
+use super::merging::{BaseCoverage, MergeBasis};
 use super::moves::{Moves, Repositioned};
 use super::named_state::NamedState;
 use crate::error::Result;
-use crate::overlay::Changes;
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::change::logged_ranges;
@@ -24,15 +24,19 @@ pub(super) struct ValuePair {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunningChanges {
     keys: BTreeMap<Vec<u8>, ValuePair>,
+    /// If the base is partial, the entries that moved among the saved ones, as keys of the tree.
+    moved_among_saved: Option<BTreeSet<Vec<u8>>>,
 }
 
 impl RunningChanges {
-    /// The keys that differ between the base and running; `back` are the changes from running to the base.
+    /// The keys that differ between the base and running.
     pub fn between(
         base: &NamedState<'_>,
         running: &NamedState<'_>,
-        back: &Changes,
+        basis: &MergeBasis<'_>,
     ) -> Result<Self> {
+        // The changes from running to the base.
+        let back = basis.base.changes;
         let mut names = BTreeSet::new();
         for (key, value) in back.written() {
             if value.is_some() {
@@ -69,13 +73,18 @@ impl RunningChanges {
                 changed.keys.insert(name, pair);
             }
         }
-        changed.forget_unmoved(base, running)?;
+        changed.forget_unmoved(base, running, basis)?;
         Ok(changed)
     }
 
     /// Removes the entries that have another position but the same place in the order: running's position
     /// is used for them.
-    fn forget_unmoved(&mut self, base: &NamedState<'_>, running: &NamedState<'_>) -> Result<()> {
+    fn forget_unmoved(
+        &mut self,
+        base: &NamedState<'_>,
+        running: &NamedState<'_>,
+        basis: &MergeBasis<'_>,
+    ) -> Result<()> {
         let mut entries = Vec::new();
         for (entry, pair) in self.positions() {
             let (Some(before), Some(after)) = (pair.base, pair.running) else {
@@ -90,8 +99,20 @@ impl RunningChanges {
         let moves = Moves {
             before: base,
             after: running,
-            entries,
+            certain: None,
+            entries: &entries,
         };
+        if basis.coverage != BaseCoverage::Complete {
+            let among_saved = Moves {
+                certain: Some(basis.base.changes),
+                ..moves
+            };
+            let mut moved: BTreeSet<_> = entries.iter().map(|one| one.entry.clone()).collect();
+            for entry in among_saved.unmoved()? {
+                moved.remove(&entry);
+            }
+            self.moved_among_saved = Some(moved);
+        }
         for entry in moves.unmoved()? {
             self.keys.remove(&in_subspace(&entry, Subspace::Order));
         }
@@ -109,6 +130,15 @@ impl RunningChanges {
     /// Whether running created, moved or deleted an entry of a list ordered by user.
     pub fn has_position(&self, entry: &[u8]) -> bool {
         self.keys.contains_key(&in_subspace(entry, Subspace::Order))
+    }
+
+    /// Whether an entry has its place in the order of the base. Of a partial base only the saved entries count:
+    /// whether others were there before is uncertain.
+    pub fn is_in_place(&self, entry: &[u8]) -> bool {
+        match &self.moved_among_saved {
+            Some(moved) => !moved.contains(entry),
+            None => !self.has_position(entry),
+        }
     }
 
     /// The entries whose positions changed, as keys of the tree, with their positions.

@@ -140,7 +140,8 @@ impl ToNamedKeys<'_> {
         let moves = Moves {
             before: self.base,
             after: self.candidate,
-            entries,
+            certain: None,
+            entries: &entries,
         };
         for entry in moves.unmoved()? {
             let row = in_subspace(&entry, Subspace::Order);

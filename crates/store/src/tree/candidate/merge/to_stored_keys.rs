@@ -9,6 +9,7 @@ use espalier_keyspace::KeyRange;
 
 use super::named_state::NamedState;
 use super::running_changes::RunningChanges;
+use super::saved_followers::SavedBase;
 use super::to_named_keys::{Span, UserOrderedNodes, with_prefix};
 use crate::error::Result;
 use crate::overlay::Changes;
@@ -23,6 +24,8 @@ pub(super) struct ToStoredKeys<'a> {
     pub running: &'a NamedState<'a>,
     /// The candidate on its base.
     pub candidate: &'a NamedState<'a>,
+    /// The base, if it is partial.
+    pub saved: Option<SavedBase<'a>>,
     /// The changes of running.
     pub changed: &'a RunningChanges,
     pub ordered: &'a UserOrderedNodes,
