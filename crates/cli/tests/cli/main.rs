@@ -32,3 +32,4 @@ mod terminal_text;
 mod transfer;
 mod two_servers;
 mod upgrade;
+mod users;

@@ -109,14 +109,17 @@ impl Sandbox {
 
     /// Serves as [`Sandbox::serve`], with variables in the environment.
     pub fn serve_in(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Server {
-        let fixed = [
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--json",
-            "--log",
-            "warn",
-        ];
+        self.serve_at("127.0.0.1:0", arguments, variables)
+    }
+
+    /// Serves as [`Sandbox::serve_in`], on an address.
+    pub fn serve_at(
+        &self,
+        address: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Server {
+        let fixed = ["serve", "--listen", address, "--json", "--log", "warn"];
         let mut child = self
             .command(&[&fixed, arguments].concat())
             .envs(variables.iter().copied())

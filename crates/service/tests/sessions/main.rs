@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use espalier_service::access::Caller;
+use espalier_service::configuration::ConfigurationTrees;
 use espalier_service::session::{
     NewSession, SESSION_IDLE_MAX, SESSIONS_MAX, Session, SessionError, SessionKind, Sessions,
     Transport,
 };
-use espalier_service::configuration::ConfigurationTrees;
 use espalier_service::{AccessControl, ChangeNote, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{
     Clock, Datastore, Edit, Error, LoadMode, LoadOptions, SystemClock, Timestamp, Tree,

@@ -1,0 +1,494 @@
+//! Users, tokens and access rules of a server.
+
+use std::io::Read;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::interfaces_data::store;
+use crate::process::{Answer, Outcome, Sandbox, Server};
+
+/// The password of all users. No output contains this text.
+const PASSWORD: &str = "correct horse";
+
+const INTERFACES: &str = "/restconf/data/ietf-interfaces:interfaces";
+
+const ETH0: &str = "/ietf-interfaces:interfaces/interface=eth0";
+
+/// A longer time than the server takes to find a change of users by another process.
+const CHANGE_MAX: Duration = Duration::from_secs(20);
+
+fn add_user(sandbox: &Sandbox, arguments: &[&str]) {
+    let command = [&["user", "add"], arguments, &["--store", "embedded:store"]].concat();
+    sandbox.run_with(&command, PASSWORD.as_bytes(), &[]).ok();
+}
+
+/// Runs a command with a password on the server.
+fn run_as(sandbox: &Sandbox, server: &Server, user: &str, arguments: &[&str]) -> Outcome {
+    let access = ["--server", &server.url, "--user", user];
+    let arguments = [arguments, &access].concat();
+    sandbox.run_with(&arguments, b"", &[("ESPALIER_PASSWORD", PASSWORD)])
+}
+
+fn run_with_token(sandbox: &Sandbox, server: &Server, token: &str, arguments: &[&str]) -> Outcome {
+    let arguments = [arguments, &["--server", &server.url]].concat();
+    sandbox.run_with(&arguments, b"", &[("ESPALIER_TOKEN", token)])
+}
+
+/// Sends a request with these headers.
+fn send(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    let agent: ureq::Agent = config.build().into();
+    let mut request = ureq::http::Request::builder()
+        .method(method)
+        .uri(format!("{}{path}", server.url))
+        .header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut answer = agent
+        .run(request.body(body.to_owned()).expect("a request"))
+        .expect("an answer");
+    Answer {
+        status: answer.status().as_u16(),
+        body: answer.body_mut().read_to_string().expect("text"),
+    }
+}
+
+fn basic(user: &str, password: &str) -> String {
+    use base64::Engine;
+    let text = format!("{user}:{password}");
+    let text = base64::engine::general_purpose::STANDARD.encode(text);
+    format!("Basic {text}")
+}
+
+/// Waits until a request without credentials, or with those of `authorization`, gets a status.
+fn wait_for_status(server: &Server, authorization: Option<&str>, status: u16) {
+    let headers: Vec<_> = authorization
+        .map(|value| ("authorization", value))
+        .into_iter()
+        .collect();
+    let start = Instant::now();
+    loop {
+        let answer = send(server, "GET", INTERFACES, &headers, "");
+        if answer.status == status {
+            return;
+        }
+        assert!(
+            start.elapsed() < CHANGE_MAX,
+            "{answer:?}, expected {status}"
+        );
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_server_with_users_requires_a_login() {
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
+    assert_eq!(send(&server, "GET", INTERFACES, &[], "").status, 200);
+    add_user(&sandbox, &["maria", "--admin"]);
+    wait_for_status(&server, None, 401);
+    for (path, status) in [
+        ("/healthz", 200),
+        ("/metrics", 401),
+        ("/stats/keys", 401),
+        ("/documents", 401),
+        ("/espalier/schema", 401),
+        ("/", 401),
+    ] {
+        assert_eq!(send(&server, "GET", path, &[], "").status, status, "{path}");
+    }
+    let wrong = [("authorization", &*basic("maria", "wrong"))];
+    assert_eq!(send(&server, "GET", INTERFACES, &wrong, "").status, 401);
+    let unknown = [("authorization", &*basic("nobody", PASSWORD))];
+    assert_eq!(send(&server, "GET", INTERFACES, &unknown, "").status, 401);
+    let set = ["set", &*format!("{ETH0}/description"), "by maria"];
+    run_as(&sandbox, &server, "maria", &set).ok();
+    // The author of the commit is the user.
+    let history = run_as(
+        &sandbox,
+        &server,
+        "maria",
+        &["history", "--limit", "1", "--json"],
+    )
+    .json();
+    assert_eq!(history["author"], "maria");
+    // Another user reads everything and changes nothing.
+    add_user(&sandbox, &["reader"]);
+    wait_for_status(&server, Some(&basic("reader", PASSWORD)), 200);
+    let read = run_as(&sandbox, &server, "reader", &["get", ETH0]).ok();
+    assert!(read.contains("by maria"), "{read}");
+    let output = run_as(&sandbox, &server, "reader", &set).failed(1);
+    assert!(output.contains("access denied"), "{output}");
+    let delete = ["user", "delete", "reader", "--store", "embedded:store"];
+    sandbox.run(&delete).ok();
+    wait_for_status(&server, Some(&basic("reader", PASSWORD)), 401);
+    assert!(sandbox.run(&delete).failed(1).contains("no user"));
+    // Without the last user, everybody on this machine is served again.
+    let last = sandbox
+        .run(&["user", "delete", "maria", "--store", "embedded:store"])
+        .ok();
+    assert!(last.contains("no users any more"), "{last}");
+    wait_for_status(&server, None, 200);
+}
+
+#[test]
+fn tokens_are_created_listed_and_revoked() {
+    let (sandbox, access) = store();
+    add_user(&sandbox, &["maria", "--admin"]);
+    let server = sandbox.serve(&access);
+    let create = |more: &[&str]| {
+        let command = [
+            "token",
+            "create",
+            "maria",
+            "--store",
+            "embedded:store",
+            "--json",
+        ];
+        sandbox.run(&[&command, more].concat()).json()
+    };
+    let (full, read_only) = (
+        create(&[]),
+        create(&["--scope", "read-only", "--name", "backup"]),
+    );
+    let text = |token: &serde_json::Value| token["token"].as_str().expect("a token").to_owned();
+    let get = ["get", ETH0];
+    let set = ["set", &*format!("{ETH0}/description"), "by token"];
+    run_with_token(&sandbox, &server, &text(&full), &set).ok();
+    run_with_token(&sandbox, &server, &text(&read_only), &get).ok();
+    let output = run_with_token(&sandbox, &server, &text(&read_only), &set).failed(1);
+    assert!(output.contains("the token may only read"), "{output}");
+    for (path, body) in [
+        ("/stats/track", r#"{"metric":"m","values":{"a":1}}"#),
+        ("/documents/orders/items", "{}"),
+    ] {
+        let bearer = format!("Bearer {}", text(&read_only));
+        let answer = send(&server, "POST", path, &[("authorization", &*bearer)], body);
+        assert_eq!(answer.status, 403, "{path}: {answer:?}");
+    }
+    let list = sandbox
+        .run(&["token", "list", "--store", "embedded:store"])
+        .ok();
+    assert_eq!(list.lines().count(), 2, "{list}");
+    assert!(list.contains("backup") && !list.contains("esp_"), "{list}");
+    let id = full["id"].as_str().expect("an id");
+    sandbox
+        .run(&["token", "revoke", id, "--store", "embedded:store"])
+        .ok();
+    run_with_token(&sandbox, &server, &text(&full), &get).failed(1);
+    // A token given for its id is not repeated.
+    let output = sandbox
+        .run(&[
+            "token",
+            "revoke",
+            &text(&read_only),
+            "--store",
+            "embedded:store",
+        ])
+        .failed(2);
+    assert!(!output.contains(&text(&read_only)), "{output}");
+    let output = sandbox
+        .run(&["token", "create", "nobody", "--store", "embedded:store"])
+        .failed(1);
+    assert!(output.contains("user add"), "{output}");
+    // The tokens of a deleted user are revoked.
+    sandbox
+        .run(&["user", "delete", "maria", "--store", "embedded:store"])
+        .ok();
+    assert_eq!(
+        sandbox
+            .run(&["token", "list", "--store", "embedded:store"])
+            .ok(),
+        ""
+    );
+}
+
+#[test]
+fn a_public_address_is_served_to_users_over_tls_only() {
+    let (sandbox, access) = store();
+    let serve = |more: &[&str]| {
+        let command = ["serve", "--listen", "0.0.0.0:0"];
+        sandbox.run(&[&command, more, &access[..]].concat())
+    };
+    let output = serve(&["--tls-self-signed", "tls"]).failed(2);
+    assert!(output.contains("espalier user add"), "{output}");
+    add_user(&sandbox, &["maria", "--admin"]);
+    let output = serve(&[]).failed(2);
+    assert!(output.contains("without TLS"), "{output}");
+    let output = serve(&["--insecure-no-authentication"]).failed(2);
+    assert!(output.contains("has users"), "{output}");
+    let arguments = [&access[..], &["--tls-self-signed", "tls"]].concat();
+    let server = sandbox.serve_at("0.0.0.0:0", &arguments, &[]);
+    let port = server.url.rsplit_once(':').expect("a port").1;
+    let url = format!("https://127.0.0.1:{port}");
+    let get = ["get", ETH0, "--server", &url, "--server-ca", "tls/cert.pem"];
+    let with_user = [&get[..], &["--user", "maria"]].concat();
+    sandbox
+        .run_with(&with_user, b"", &[("ESPALIER_PASSWORD", PASSWORD)])
+        .ok();
+    assert!(sandbox.run(&get).failed(1).contains("log in"));
+    use std::os::unix::fs::PermissionsExt;
+    for (file, mode) in [("tls/key.pem", 0o600), ("tls", 0o700)] {
+        let metadata = std::fs::metadata(sandbox.path(file)).expect(file);
+        assert_eq!(metadata.permissions().mode() & 0o777, mode, "{file}");
+    }
+    // Credentials are not sent over a network in clear text.
+    let output = sandbox.run_with(
+        &[
+            "get",
+            "/",
+            "--server",
+            "http://192.0.2.1:1",
+            "--user",
+            "maria",
+        ],
+        b"",
+        &[("ESPALIER_PASSWORD", PASSWORD)],
+    );
+    assert!(output.failed(2).contains("in clear text"));
+}
+
+#[test]
+fn the_unix_socket_serves_the_user_of_the_server_without_a_login() {
+    let (sandbox, access) = store();
+    add_user(&sandbox, &["maria", "--admin"]);
+    let socket = ["--unix-socket", "socket"];
+    let server = sandbox.serve(&[&access[..], &socket].concat());
+    let get = ["get", ETH0, "--server", "unix:socket"];
+    let over_socket = sandbox.run(&get).ok();
+    assert_eq!(
+        over_socket,
+        run_as(&sandbox, &server, "maria", &["get", ETH0]).ok()
+    );
+    sandbox
+        .run(&[
+            "set",
+            &format!("{ETH0}/description"),
+            "x",
+            "--server",
+            "unix:socket",
+        ])
+        .ok();
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = std::fs::metadata(sandbox.path("socket")).expect("a socket");
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    // Another server does not take it, a file is not replaced, an abandoned socket is.
+    let second = [&["serve", "--listen", "127.0.0.1:0"], &access[..], &socket].concat();
+    assert!(sandbox.run(&second).failed(1).contains("another process"));
+    sandbox.write("file", "x");
+    let file = [
+        &["serve", "--listen", "127.0.0.1:0", "--unix-socket", "file"],
+        &access[..],
+    ]
+    .concat();
+    assert!(sandbox.run(&file).failed(1).contains("another file"));
+    server.kill();
+    assert!(sandbox.run(&get).failed(1).contains("nothing listens"));
+    let server = sandbox.serve(&[&access[..], &socket].concat());
+    sandbox.run(&get).ok();
+    assert_eq!(server.terminate(), Some(0));
+    assert!(!sandbox.path("socket").exists());
+}
+
+#[test]
+fn rules_apply_to_collections_and_statistics() {
+    let (sandbox, access) = store();
+    add_user(&sandbox, &["maria", "--admin"]);
+    add_user(&sandbox, &["clerk", "--group", "clerks"]);
+    let rules = r#"{"ietf-netconf-acm:nacm":{"read-default":"deny","rule-list":[{"name":"clerks","group":["clerks"],"rule":[
+        {"name":"orders","espalier-access:collection":"orders","action":"permit"},
+        {"name":"look","espalier-access:collection":"stock*","access-operations":"read","action":"permit"},
+        {"name":"sales","espalier-access:statistics":"sales::*","action":"permit"},
+        {"name":"interfaces","module-name":"ietf-interfaces","espalier-access:anchor":"other","action":"permit"}]}]}}"#;
+    sandbox.write("rules.json", rules);
+    let anchor = [
+        "--store",
+        "embedded:store",
+        "--dataspace",
+        "espalier",
+        "--anchor",
+        "server",
+    ];
+    sandbox
+        .run(&[&["load", "rules.json"], &anchor[..]].concat())
+        .ok();
+    let server = sandbox.serve(&access);
+    let (maria, clerk) = (basic("maria", PASSWORD), basic("clerk", PASSWORD));
+    let send = |user: &str, method: &str, path: &str, body: &str| {
+        send(&server, method, path, &[("authorization", user)], body)
+    };
+    for name in ["orders", "stock-1", "secret"] {
+        assert_eq!(
+            send(&maria, "PUT", &format!("/documents/{name}"), "{}").status,
+            201,
+            "{name}"
+        );
+        let items = format!("/documents/{name}/items");
+        assert_eq!(
+            send(&maria, "POST", &items, r#"{"a":1}"#).status,
+            201,
+            "{name}"
+        );
+    }
+    for (name, read, write) in [
+        ("orders", 200, 201),
+        ("stock-1", 200, 403),
+        ("secret", 403, 403),
+        ("none", 403, 403),
+    ] {
+        let items = format!("/documents/{name}/items");
+        assert_eq!(send(&clerk, "GET", &items, "").status, read, "{name}");
+        assert_eq!(
+            send(&clerk, "POST", &items, r#"{"a":2}"#).status,
+            write,
+            "{name}"
+        );
+        let operation = format!(
+            r#"{{"operations":[{{"op":"insert","collection":"{name}","document":{{}}}}]}}"#
+        );
+        let transaction = send(&clerk, "POST", "/documents", &operation).status;
+        assert_eq!(transaction, if write == 201 { 200 } else { 403 }, "{name}");
+    }
+    let list = send(&clerk, "GET", "/documents", "").body;
+    assert!(
+        list.contains("orders") && list.contains("stock-1") && !list.contains("secret"),
+        "{list}"
+    );
+    for (metric, status) in [("sales::web", 200), ("hidden", 403)] {
+        let body = format!(r#"{{"metric":"{metric}","values":{{"a":1}}}}"#);
+        assert_eq!(
+            send(&maria, "POST", "/stats/track", &body).status,
+            200,
+            "{metric}"
+        );
+        assert_eq!(
+            send(&clerk, "POST", "/stats/track", &body).status,
+            status,
+            "{metric}"
+        );
+        let values = format!("/stats/values?metric={metric}&granularity=1h");
+        assert_eq!(send(&clerk, "GET", &values, "").status, status, "{metric}");
+        let delete = format!("/stats/keys?metric={metric}&label=no=such");
+        let deleted = send(&clerk, "DELETE", &delete, "").status;
+        assert_eq!(deleted, if status == 200 { 404 } else { 403 }, "{metric}");
+    }
+    let keys = send(&clerk, "GET", "/stats/keys", "").body;
+    assert!(
+        keys.contains("sales::web") && !keys.contains("hidden"),
+        "{keys}"
+    );
+    let lines = "{\"metric\":\"sales::web\",\"values\":{\"a\":1}}\n{\"metric\":\"hidden\",\"values\":{\"a\":1}}\n";
+    let imported = send(&clerk, "POST", "/stats/import?format=jsonl", lines);
+    let report: serde_json::Value = serde_json::from_str(&imported.body).expect("JSON");
+    assert_eq!(
+        (&report["writes"], &report["lines"][0]["line"]),
+        (&1.into(), &2.into()),
+        "{report}"
+    );
+    assert_eq!(send(&clerk, "PATCH", "/stats/settings", "{}").status, 403);
+    // The rule for another anchor does not apply to the served one.
+    assert_eq!(send(&clerk, "GET", INTERFACES, "").status, 404);
+    let explain = |user: &str, path: &str, operation: &str| {
+        let command = ["access", "explain", user, path, operation, "--json"];
+        sandbox.run(&[&command[..], &access].concat()).json()
+    };
+    let explained = explain("clerk", ETH0, "read");
+    assert_eq!(explained["permitted"], false, "{explained}");
+    assert_eq!(explained["reason"], "no rule matches: read-default");
+    let explained = explain("maria", ETH0, "update");
+    assert_eq!(
+        (&explained["permitted"], &explained["rule"]),
+        (&true.into(), &"permit-all".into())
+    );
+    let explained = explain("clerk", "ietf-netconf:kill-session", "exec");
+    assert_eq!(explained["permitted"], false, "{explained}");
+}
+
+/// Collects the content of all files below a folder.
+fn contents(folder: &Path) -> Vec<u8> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else if path.is_file() {
+            let mut file = std::fs::File::open(&path).expect("a file");
+            file.read_to_end(&mut all).expect("its content");
+        }
+    }
+    all
+}
+
+#[test]
+fn passwords_and_tokens_are_stored_and_printed_nowhere() {
+    let (sandbox, access) = store();
+    add_user(&sandbox, &["maria", "--admin"]);
+    let command = [
+        "token",
+        "create",
+        "maria",
+        "--store",
+        "embedded:store",
+        "--json",
+    ];
+    let token = sandbox.run(&command).json()["token"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
+    let secret = token.rsplit_once('_').expect("a secret").1;
+    let mut child = sandbox
+        .command(
+            &[
+                &[
+                    "serve",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--json",
+                    "--log",
+                    "trace",
+                ],
+                &access[..],
+            ]
+            .concat(),
+        )
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::fs::File::create(sandbox.path("log")).expect("a file"))
+        .spawn()
+        .expect("the binary");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("standard output");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
+    let url = serde_json::from_str::<serde_json::Value>(&line).expect("JSON")["url"].clone();
+    let url = url.as_str().expect("a URL");
+    let run = |variable: (&str, &str), more: &[&str]| {
+        let arguments = ["get", ETH0, "--server", url, "--log", "trace"];
+        sandbox.run_with(&[&arguments, more].concat(), b"", &[variable])
+    };
+    let outcomes = [
+        run(("ESPALIER_PASSWORD", PASSWORD), &["--user", "maria"]),
+        run(("ESPALIER_PASSWORD", PASSWORD), &["--user", "nobody"]),
+        run(("ESPALIER_TOKEN", &token), &[]),
+        run(("ESPALIER_TOKEN", &token[..token.len() - 1]), &[]),
+    ];
+    let statuses = outcomes.each_ref().map(|outcome| outcome.status);
+    assert_eq!(statuses, [0, 1, 0, 1], "{outcomes:?}");
+    sandbox.run(&["backup", "embedded:store", "backup"]).ok();
+    let _ = child.kill();
+    let _ = child.wait();
+    let printed = format!("{outcomes:?}");
+    let files = contents(&sandbox.path(""));
+    for secret in [
+        PASSWORD,
+        secret,
+        &basic("maria", PASSWORD)["Basic ".len()..],
+    ] {
+        assert!(!printed.contains(secret), "{printed}");
+        let mut windows = files.windows(secret.len());
+        assert!(
+            !windows.any(|part| part == secret.as_bytes()),
+            "a file has {secret}"
+        );
+    }
+}
