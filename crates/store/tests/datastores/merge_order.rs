@@ -419,16 +419,4 @@ fn entries_of_running_that_the_base_may_have_had_do_not_reorder_entries_of_the_c
     );
     let expected = r#"{"m:stop":["a","c","n","i","r"]}"#;
     commit_candidate(&running, &candidate, expected);
-    // The candidate puts the last entry of the base at another position, where it is still the last one.
-    let mine = [
-        stop("n", "last"),
-        stop("i", "last"),
-        "/stop[.='n']".to_owned(),
-    ];
-    let (running, candidate) = both_forgotten(
-        r#"{"m:stop":["a","i"]}"#,
-        &mine.each_ref().map(String::as_str),
-        &[r#"{"m:stop":["b","e"]}"#],
-    );
-    commit_candidate(&running, &candidate, r#"{"m:stop":["a","i","b","e"]}"#);
 }

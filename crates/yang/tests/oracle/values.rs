@@ -44,7 +44,9 @@ fn is_known_difference_of_typedef(canonical: Canonical, text: &str, format: Data
         // libyang searches for prefixes anywhere in literals; Espalier only in literals that are one name. And
         // libyang rejects prefixes of unknown modules in XML only; Espalier in both formats.
         Canonical::XPath => {
-            text.contains('\'') || format == DataFormat::JSON && names_another_module(text)
+            text.contains('\'')
+                || joins_an_operator(text)
+                || format == DataFormat::JSON && names_another_module(text)
         }
         // As with dates; and libyang has no times before midnight in UTC.
         Canonical::Time => !text.contains(['Z', '-']),
@@ -52,12 +54,30 @@ fn is_known_difference_of_typedef(canonical: Canonical, text: &str, format: Data
     }
 }
 
+/// XML names may contain nearly all characters beyond ASCII (XML 1.0 §2.3), in libyang too.
+fn is_in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_.".contains(letter) || !letter.is_ascii()
+}
+
+/// Returns whether the name of an operator is followed by further letters, as in `1 andnot(2)`: one name in XPath
+/// (XPath 1.0 §3.7), but libyang reads the operator.
+fn joins_an_operator(expression: &str) -> bool {
+    ["and", "or", "div", "mod"].iter().any(|operator| {
+        expression.match_indices(operator).any(|(at, _)| {
+            let (before, after) = (&expression[..at], &expression[at + operator.len()..]);
+            let is_operator = before.trim_end().ends_with(|last: char| {
+                is_in_name(last) || matches!(last, ')' | ']' | '*' | '\'' | '"')
+            });
+            is_operator && !before.ends_with(is_in_name) && after.starts_with(is_in_name)
+        })
+    })
+}
+
 /// Returns whether an expression has a prefix that is not the name of the only module of these tests.
 fn names_another_module(expression: &str) -> bool {
-    let is_of_name = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     expression.match_indices(':').any(|(at, _)| {
         let before = &expression[..at];
-        before.trim_end_matches(is_of_name).len() + "every-type".len() != at
+        before.trim_end_matches(is_in_name).len() + "every-type".len() != at
             || !before.ends_with("every-type")
     })
 }
@@ -207,4 +227,14 @@ fn values_match_libyang() {
     assert_eq!(wrong, 0, "differences in XML");
     let wrong = check_json(&mut rng, &schema, &context);
     assert_eq!(wrong, 0, "differences in JSON");
+}
+
+#[test]
+fn known_differences_of_expressions_are_recognised() {
+    for text in ["\u{1F600}every-type:types", "/€every-type:types"] {
+        assert!(names_another_module(text));
+    }
+    assert!(joins_an_operator("count(/et:a) > 2 andnot(/et:b)"));
+    assert!(!joins_an_operator("/et:android and /et:order or 1"));
+    assert!(!names_another_module("/every-type:types/every-type:int8"));
 }

@@ -119,7 +119,7 @@ impl Tree {
             None => {
                 let old = stored.rows.read_old(snapshot)?;
                 Ok((
-                    saved_base(self.state_of(snapshot), &old, &stored.changes)?,
+                    saved_base(self.state_of(snapshot), &old)?,
                     BaseCoverage::ChangedKeys(base),
                 ))
             }

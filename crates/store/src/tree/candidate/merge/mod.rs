@@ -35,7 +35,6 @@ mod resolve;
 mod row_cursor;
 mod running_changes;
 mod saved_followers;
-mod saved_gaps;
 mod saved_positions;
 mod stamps;
 mod to_named_keys;

@@ -10,7 +10,6 @@ use espalier_keyspace::{Direction, KeyRange};
 
 use super::named_state::{Boundary, EntryIdentity, NamedState, is_within, list_keys};
 use super::resolve::SUBSPACES;
-use super::saved_gaps::SavedGaps;
 use super::to_named_keys::with_prefix;
 use crate::error::Result;
 use crate::overlay::{Changes, Layered};
@@ -183,7 +182,6 @@ impl NamedState<'_> {
 pub(in crate::tree::candidate) fn saved_base(
     running: TreeState<'_>,
     back: &Changes,
-    changes: &Changes,
 ) -> Result<Changes> {
     let running = NamedState {
         stored: running,
@@ -227,36 +225,5 @@ pub(in crate::tree::candidate) fn saved_base(
             }
         }
     }
-    let gaps = SavedGaps {
-        running,
-        base,
-        rows: back,
-        changes,
-    };
-    for place in gaps.entries()? {
-        hide_entry(&running, &place, back, &mut saved_base)?;
-    }
     Ok(saved_base)
-}
-
-/// Removes an entry from the saved base that it did not have, or not where running has it.
-fn hide_entry(
-    running: &NamedState<'_>,
-    place: &[u8],
-    back: &Changes,
-    saved_base: &mut Changes,
-) -> Result<()> {
-    for subspace in SUBSPACES {
-        saved_base.hide(&KeyRange::prefix(&in_subspace(place, subspace)));
-    }
-    if !back.has_written(place) {
-        saved_base.delete(place.to_vec());
-    }
-    if let Some(name) = running.name(place)?
-        && let Some(row) = running.stored_key(&in_subspace(&name, Subspace::Order))?
-        && !back.has_written(&row)
-    {
-        saved_base.delete(row);
-    }
-    Ok(())
 }
