@@ -3,7 +3,7 @@
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use serde::Deserialize;
 use ureq::Body;
-use ureq::http::Response;
+use ureq::http::{Response, StatusCode};
 
 use espalier_terminal::Failure;
 
@@ -32,7 +32,18 @@ struct Item {
 }
 
 /// Converts an error response to a failure.
-pub fn failure_of(mut answer: Response<Body>) -> Failure {
+pub fn failure_of(answer: Response<Body>) -> Failure {
+    let status = answer.status();
+    let failure = refused(answer);
+    match status {
+        StatusCode::UNAUTHORIZED => failure.hint(
+            "log in with --user NAME and ESPALIER_PASSWORD, or with a token in ESPALIER_TOKEN",
+        ),
+        _ => failure,
+    }
+}
+
+fn refused(mut answer: Response<Body>) -> Failure {
     let status = answer.status();
     let text = answer.body_mut().read_to_string().unwrap_or_default();
     let Ok(envelope) = serde_json::from_str::<Envelope>(&text) else {

@@ -35,14 +35,25 @@ fn run_with_token(sandbox: &Sandbox, server: &Server, token: &str, arguments: &[
     sandbox.run_with(&arguments, b"", &[("ESPALIER_TOKEN", token)])
 }
 
-/// Sends a request with these headers.
+/// Sends a request with JSON and these headers.
 fn send(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let json = ("content-type", "application/json");
+    send_with(server, method, path, &[headers, &[json]].concat(), body)
+}
+
+/// Sends a request with these headers only.
+fn send_with(
+    server: &Server,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
     let config = ureq::Agent::config_builder().http_status_as_error(false);
     let agent: ureq::Agent = config.build().into();
     let mut request = ureq::http::Request::builder()
         .method(method)
-        .uri(format!("{}{path}", server.url))
-        .header("content-type", "application/json");
+        .uri(format!("{}{path}", server.url));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -119,6 +130,7 @@ fn a_server_with_users_requires_a_login() {
     wait_for_status(&server, Some(&basic("reader", PASSWORD)), 200);
     let read = run_as(&sandbox, &server, "reader", &["get", ETH0]).ok();
     assert!(read.contains("by maria"), "{read}");
+    let set = ["set", &*format!("{ETH0}/description"), "by reader"];
     let output = run_as(&sandbox, &server, "reader", &set).failed(1);
     assert!(output.contains("access denied"), "{output}");
     let delete = ["user", "delete", "reader", "--store", "embedded:store"];
@@ -380,7 +392,17 @@ fn rules_apply_to_collections_and_statistics() {
         "{keys}"
     );
     let lines = "{\"metric\":\"sales::web\",\"values\":{\"a\":1}}\n{\"metric\":\"hidden\",\"values\":{\"a\":1}}\n";
-    let imported = send(&clerk, "POST", "/stats/import?format=jsonl", lines);
+    let headers = [
+        ("authorization", &*clerk),
+        ("content-type", "application/jsonl"),
+    ];
+    let imported = send_with(
+        &server,
+        "POST",
+        "/stats/import?format=jsonl",
+        &headers,
+        lines,
+    );
     let report: serde_json::Value = serde_json::from_str(&imported.body).expect("JSON");
     assert_eq!(
         (&report["writes"], &report["lines"][0]["line"]),
