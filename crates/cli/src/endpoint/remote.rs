@@ -198,8 +198,8 @@ impl Remote {
         let mut answer = self.get(SCHEMA_PATH, "application/json")?;
         if !answer.status().is_success() {
             return Err(match answer.status() {
-                // The response of a TLS port to plain HTTP.
-                StatusCode::BAD_REQUEST => failure_of(answer),
+                // The response of a TLS port to plain HTTP; a login that is missing or rejected.
+                StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED => failure_of(answer),
                 _ => failure_of(answer).hint("is this an Espalier server?"),
             });
         }

@@ -46,11 +46,17 @@ const EXTRA_SETUP: &[(&str, &str)] = &[
     ("documents configure", "rm -r garage"),
     ("documents export", "rm cars.jsonl"),
     ("documents insert", NO_CAR),
+    ("user", USERS),
+    ("token", USERS),
+    ("access explain", USERS),
 ];
 const LOCKS: &str = "
 espalier lock '/espalier-network:network/device=core-1' --session maria --store embedded:data
 espalier lock --session maria --store embedded:data";
 const STATUS: &str = r#"espalier stats beam worker::7 '{"state":"up"}' --store embedded:counts"#;
+const USERS: &str = "
+echo secret | espalier user add maria --admin --store embedded:data
+echo secret | espalier user add reader --store embedded:data";
 const NO_CAR: &str = "espalier documents delete cars 0 --store embedded:garage";
 
 /// The prefixes of example commands that can run in the test.
@@ -61,6 +67,10 @@ const NOT_RUNNABLE: &[&str] = &[
     "db.example",
     "redis://",
     "espalier serve",
+    // Asks for a password.
+    "espalier user add",
+    // The id of no token.
+    "0123456789abcdef",
     "espalier bench",
     "espalier completions",
 ];

@@ -55,7 +55,8 @@ enum Operation {
 The rules are those of ietf-netconf-acm (RFC 8341). For `exec`, PATH is the name of an operation, with its module.
 
 Examples:
-  espalier access explain maria '/espalier-network:network/device=core-1' update --store embedded:data
+  espalier access explain maria '/espalier-network:network/device=core-1' update \\
+      --store embedded:data
   espalier access explain maria ietf-netconf:edit-config exec --store embedded:data --json")]
 struct Explain {
     /// The user
