@@ -20,7 +20,7 @@ models have these modules, else in an anchor of the server. A running server kno
 
 Examples:
   espalier user add maria --admin --store embedded:data          # asks for the password
-  espalier user add reader --store embedded:data < password.txt  # reads everything, changes nothing
+  espalier user add reader --store embedded:data < password.txt  # reads, changes nothing
   espalier user list --store embedded:data
   espalier user delete reader --store embedded:data")]
 pub struct User {
