@@ -304,8 +304,8 @@ fn the_unix_socket_serves_the_user_of_the_server_without_a_login() {
     assert!(!sandbox.path("socket").exists());
 }
 
-#[test]
-fn rules_apply_to_collections_and_statistics() {
+/// A server with `maria`, who may do everything, and `clerk`, who has a few rules.
+fn served_with_rules() -> (Sandbox, Server) {
     let (sandbox, access) = store();
     add_user(&sandbox, &["maria", "--admin"]);
     add_user(&sandbox, &["clerk", "--group", "clerks"]);
@@ -315,34 +315,33 @@ fn rules_apply_to_collections_and_statistics() {
         {"name":"sales","espalier-access:statistics":"sales::*","action":"permit"},
         {"name":"interfaces","module-name":"ietf-interfaces","espalier-access:anchor":"other","action":"permit"}]}]}}"#;
     sandbox.write("rules.json", rules);
-    let anchor = [
-        "--store",
-        "embedded:store",
-        "--dataspace",
-        "espalier",
-        "--anchor",
-        "server",
-    ];
-    sandbox
-        .run(&[&["load", "rules.json"], &anchor[..]].concat())
-        .ok();
+    let anchor = ["--dataspace", "espalier", "--anchor", "server"];
+    let load = [&["load", "rules.json"], &access[..], &anchor].concat();
+    sandbox.run(&load).ok();
     let server = sandbox.serve(&access);
-    let (maria, clerk) = (basic("maria", PASSWORD), basic("clerk", PASSWORD));
-    let send = |user: &str, method: &str, path: &str, body: &str| {
-        send(&server, method, path, &[("authorization", user)], body)
-    };
+    (sandbox, server)
+}
+
+/// Sends a request with JSON as a user; returns the status.
+fn status_as(server: &Server, user: &str, method: &str, path: &str, body: &str) -> u16 {
+    let login = basic(user, PASSWORD);
+    let answer = send(server, method, path, &[("authorization", &*login)], body);
+    answer.status
+}
+
+fn body_as(server: &Server, user: &str, path: &str) -> String {
+    let login = basic(user, PASSWORD);
+    send(server, "GET", path, &[("authorization", &*login)], "").body
+}
+
+#[test]
+fn rules_apply_to_collections() {
+    let (_sandbox, server) = served_with_rules();
     for name in ["orders", "stock-1", "secret"] {
-        assert_eq!(
-            send(&maria, "PUT", &format!("/documents/{name}"), "{}").status,
-            201,
-            "{name}"
-        );
-        let items = format!("/documents/{name}/items");
-        assert_eq!(
-            send(&maria, "POST", &items, r#"{"a":1}"#).status,
-            201,
-            "{name}"
-        );
+        let collection = format!("/documents/{name}");
+        assert_eq!(status_as(&server, "maria", "PUT", &collection, "{}"), 201);
+        let items = format!("{collection}/items");
+        assert_eq!(status_as(&server, "maria", "POST", &items, "{}"), 201);
     }
     for (name, read, write) in [
         ("orders", 200, 201),
@@ -350,50 +349,61 @@ fn rules_apply_to_collections_and_statistics() {
         ("secret", 403, 403),
         ("none", 403, 403),
     ] {
+        let status =
+            |method: &str, path: &str, body: &str| status_as(&server, "clerk", method, path, body);
         let items = format!("/documents/{name}/items");
-        assert_eq!(send(&clerk, "GET", &items, "").status, read, "{name}");
-        assert_eq!(
-            send(&clerk, "POST", &items, r#"{"a":2}"#).status,
-            write,
-            "{name}"
-        );
-        let operation = format!(
+        assert_eq!(status("GET", &items, ""), read, "{name}");
+        assert_eq!(status("POST", &items, "{}"), write, "{name}");
+        let operations = format!(
             r#"{{"operations":[{{"op":"insert","collection":"{name}","document":{{}}}}]}}"#
         );
-        let transaction = send(&clerk, "POST", "/documents", &operation).status;
-        assert_eq!(transaction, if write == 201 { 200 } else { 403 }, "{name}");
+        let expected = if write == 201 { 200 } else { 403 };
+        assert_eq!(
+            status("POST", "/documents", &operations),
+            expected,
+            "{name}"
+        );
     }
-    let list = send(&clerk, "GET", "/documents", "").body;
+    let list = body_as(&server, "clerk", "/documents");
     assert!(
-        list.contains("orders") && list.contains("stock-1") && !list.contains("secret"),
+        list.contains("orders") && list.contains("stock-1"),
         "{list}"
     );
+    assert!(!list.contains("secret"), "{list}");
+}
+
+#[test]
+fn rules_apply_to_statistics() {
+    let (_sandbox, server) = served_with_rules();
     for (metric, status) in [("sales::web", 200), ("hidden", 403)] {
         let body = format!(r#"{{"metric":"{metric}","values":{{"a":1}}}}"#);
+        for (user, expected) in [("maria", 200), ("clerk", status)] {
+            let tracked = status_as(&server, user, "POST", "/stats/track", &body);
+            assert_eq!(tracked, expected, "{user} {metric}");
+        }
+        let values = format!("/stats/values?metric={metric}&granularity=1h");
         assert_eq!(
-            send(&maria, "POST", "/stats/track", &body).status,
-            200,
-            "{metric}"
-        );
-        assert_eq!(
-            send(&clerk, "POST", "/stats/track", &body).status,
+            status_as(&server, "clerk", "GET", &values, ""),
             status,
             "{metric}"
         );
-        let values = format!("/stats/values?metric={metric}&granularity=1h");
-        assert_eq!(send(&clerk, "GET", &values, "").status, status, "{metric}");
-        let delete = format!("/stats/keys?metric={metric}&label=no=such");
-        let deleted = send(&clerk, "DELETE", &delete, "").status;
-        assert_eq!(deleted, if status == 200 { 404 } else { 403 }, "{metric}");
+        let key = format!("/stats/keys?metric={metric}&label=no=such");
+        let expected = if status == 200 { 404 } else { 403 };
+        assert_eq!(
+            status_as(&server, "clerk", "DELETE", &key, ""),
+            expected,
+            "{metric}"
+        );
     }
-    let keys = send(&clerk, "GET", "/stats/keys", "").body;
+    let keys = body_as(&server, "clerk", "/stats/keys");
     assert!(
         keys.contains("sales::web") && !keys.contains("hidden"),
         "{keys}"
     );
-    let lines = "{\"metric\":\"sales::web\",\"values\":{\"a\":1}}\n{\"metric\":\"hidden\",\"values\":{\"a\":1}}\n";
+    let lines = r#"{"metric":"sales::web","values":{"a":1}}
+{"metric":"hidden","values":{"a":1}}"#;
     let headers = [
-        ("authorization", &*clerk),
+        ("authorization", &*basic("clerk", PASSWORD)),
         ("content-type", "application/jsonl"),
     ];
     let imported = send_with(
@@ -404,26 +414,29 @@ fn rules_apply_to_collections_and_statistics() {
         lines,
     );
     let report: serde_json::Value = serde_json::from_str(&imported.body).expect("JSON");
+    let (writes, line) = (&report["writes"], &report["lines"][0]["line"]);
+    assert_eq!((writes, line), (&1.into(), &2.into()), "{report}");
     assert_eq!(
-        (&report["writes"], &report["lines"][0]["line"]),
-        (&1.into(), &2.into()),
-        "{report}"
+        status_as(&server, "clerk", "PATCH", "/stats/settings", "{}"),
+        403
     );
-    assert_eq!(send(&clerk, "PATCH", "/stats/settings", "{}").status, 403);
-    // The rule for another anchor does not apply to the served one.
-    assert_eq!(send(&clerk, "GET", INTERFACES, "").status, 404);
+}
+
+#[test]
+fn rules_of_other_anchors_do_not_apply_and_decisions_are_explained() {
+    let (sandbox, server) = served_with_rules();
+    assert_eq!(status_as(&server, "clerk", "GET", INTERFACES, ""), 404);
     let explain = |user: &str, path: &str, operation: &str| {
         let command = ["access", "explain", user, path, operation, "--json"];
-        sandbox.run(&[&command[..], &access].concat()).json()
+        let store = ["--store", "embedded:store"];
+        sandbox.run(&[&command[..], &store].concat()).json()
     };
     let explained = explain("clerk", ETH0, "read");
     assert_eq!(explained["permitted"], false, "{explained}");
     assert_eq!(explained["reason"], "no rule matches: read-default");
     let explained = explain("maria", ETH0, "update");
-    assert_eq!(
-        (&explained["permitted"], &explained["rule"]),
-        (&true.into(), &"permit-all".into())
-    );
+    assert_eq!(explained["permitted"], true, "{explained}");
+    assert_eq!(explained["rule"], "permit-all", "{explained}");
     let explained = explain("clerk", "ietf-netconf:kill-session", "exec");
     assert_eq!(explained["permitted"], false, "{explained}");
 }
