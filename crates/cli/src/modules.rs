@@ -101,11 +101,7 @@ fn find(location: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
         ))
         .hint("`espalier schema --built-in` lists the modules that are built in")
     })?;
-    modules.push(ModuleSource {
-        name: built_in.name.into(),
-        revision: Some(built_in.revision.into()),
-        text: built_in.text.into(),
-    });
+    modules.push(built_in.source());
     Ok(())
 }
 

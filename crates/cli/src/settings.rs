@@ -37,7 +37,7 @@ pub struct Access {
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
 
-    /// The user to log in as on the server; the password is in ESPALIER_PASSWORD, or is asked for. Without it, the
+    /// The user to log in as on the server; the password is in ESPALIER_PASSWORD, or is prompted for. Without it, the
     /// token in ESPALIER_TOKEN is used, if there is one [env: ESPALIER_USER]
     #[arg(long, value_name = "NAME", conflicts_with = "store")]
     pub user: Option<String>,

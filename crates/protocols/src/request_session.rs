@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use espalier_service::Service;
-use espalier_service::access::{Caller, ResourceAccess};
+use espalier_service::access::Caller;
 use espalier_service::session::{NewSession, Session, SessionKind, Transport};
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::request::Parts;
 
 /// The peer of a connection, as the server found it. An extension of requests.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Peer {
     /// The user.
     pub caller: Caller,
@@ -17,8 +17,8 @@ pub struct Peer {
     pub transport: Transport,
     /// The address.
     pub address: String,
-    /// What the user may do with collections and statistics.
-    pub resources: ResourceAccess,
+    /// The service that authenticated the user.
+    pub service: Service,
 }
 
 /// The session that a request names; one of its own if `name` is empty.

@@ -48,12 +48,7 @@ pub fn module(name: &str) -> Option<&'static StandardModule> {
 /// The sources of all modules, for a [`espalier_yang::schema::SchemaSource`]: modules that are not implemented are
 /// only used for imports.
 pub fn sources() -> Vec<ModuleSource> {
-    let source = |module: &StandardModule| ModuleSource {
-        name: module.name.to_owned(),
-        revision: Some(module.revision.to_owned()),
-        text: module.text.to_owned(),
-    };
-    MODULES.iter().map(source).collect()
+    MODULES.iter().map(StandardModule::source).collect()
 }
 
 #[cfg(test)]

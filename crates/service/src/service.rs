@@ -1,13 +1,12 @@
 //! The service of a store.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_store::{Error, Result, Store, SystemClock, Tree};
 use espalier_yang::{ErrorTag, Schema};
 
-use crate::access::{AccessPolicy, Caller, ResourceAccess, RulesCache, UserAccess};
+use crate::access::{AccessPolicy, Caller, NacmConfig, ResourceAccess, RulesCache, UserAccess};
 use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
 use crate::identity::{
@@ -132,7 +131,11 @@ impl Service {
         peer: Peer,
     ) -> std::result::Result<Caller, AuthenticationError> {
         let now = self.inner.trees.store().now();
-        let identity = self.inner.accounts.authenticate(credentials, peer, now)?;
+        let identity = self
+            .inner
+            .accounts
+            .authenticator()
+            .authenticate(credentials, peer, now)?;
         let is_exempt = self.is_exempt(&identity)?;
         Ok(Caller {
             user: match identity.method {
@@ -151,18 +154,18 @@ impl Service {
         Ok(match identity.method {
             Method::Anonymous => true,
             Method::Certificate => {
-                self.inner.accounts.is_empty() && self.inner.rules.groups()?.is_empty()
+                self.inner.accounts.is_empty() && self.access_config()?.groups.is_empty()
             }
             Method::Password | Method::Token | Method::UnixPeer => identity.is_recovery,
         })
     }
 
-    /// The users of each group of ietf-netconf-acm.
+    /// The groups and access rules.
     ///
     /// # Errors
-    /// Those of reading the rules.
-    pub fn groups(&self) -> Result<BTreeMap<String, BTreeSet<String>>> {
-        self.inner.rules.groups()
+    /// Those of reading them.
+    pub fn access_config(&self) -> Result<Arc<NacmConfig>> {
+        self.inner.rules.config()
     }
 
     /// The sessions.
@@ -207,10 +210,7 @@ impl Service {
     pub fn resource_access(&self, caller: &Caller) -> Result<ResourceAccess> {
         match self.inner.control {
             AccessControl::Off => Ok(ResourceAccess::unrestricted()),
-            AccessControl::Rules if caller.is_recovery && !caller.is_read_only => {
-                Ok(ResourceAccess::unrestricted())
-            }
-            AccessControl::Rules => self.inner.rules.resource_access(caller),
+            AccessControl::Rules => Ok(ResourceAccess::new(&self.access_config()?, caller)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Asks for passwords.
+//! Reads passwords from the terminal.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 

@@ -2,6 +2,8 @@
 //!
 //! Models import them, so users need not provide them; RESTCONF serves some of them.
 
+use crate::schema::ModuleSource;
+
 /// A built-in module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StandardModule {
@@ -11,6 +13,17 @@ pub struct StandardModule {
     pub revision: &'static str,
     /// The text, as YANG.
     pub text: &'static str,
+}
+
+impl StandardModule {
+    /// The module as a source of a schema.
+    pub fn source(&self) -> ModuleSource {
+        ModuleSource {
+            name: self.name.to_owned(),
+            revision: Some(self.revision.to_owned()),
+            text: self.text.to_owned(),
+        }
+    }
 }
 
 /// Sorted by name, then revision.

@@ -10,7 +10,7 @@ use ureq::http::{HeaderValue, Uri};
 
 use crate::settings::Settings;
 
-/// The value of the `Authorization` header; `None` without credentials. A missing password is asked for, on a terminal.
+/// The value of the `Authorization` header; `None` without credentials. On a terminal, a missing password is prompted for.
 pub fn authorization(settings: &Settings) -> Result<Option<HeaderValue>> {
     let text = match (&settings.token, &settings.user) {
         (Some(token), None) => format!("Bearer {}", token.0),

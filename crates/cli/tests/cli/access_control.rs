@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::interfaces_data::store;
-use crate::process::{Answer, Sandbox, Server};
+use crate::process::{Sandbox, Server};
 
 /// Headers that a page of another site can send without a CORS preflight, and no headers.
 const FORGEABLE: [&[(&str, &str)]; 4] = [
@@ -19,36 +19,9 @@ const FORGEABLE: [&[(&str, &str)]; 4] = [
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// Sends a request with these headers only.
-fn send(
-    server: &Server,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: Option<&str>,
-) -> Answer {
-    let config = ureq::Agent::config_builder().http_status_as_error(false);
-    let agent: ureq::Agent = config.build().into();
-    let mut request = ureq::http::Request::builder()
-        .method(method)
-        .uri(format!("{}{path}", server.url));
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let answer = match body {
-        Some(body) => agent.run(request.body(body.to_owned()).expect("a request")),
-        None => agent.run(request.body(()).expect("a request")),
-    };
-    let mut answer = answer.expect("an answer");
-    Answer {
-        status: answer.status().as_u16(),
-        body: answer.body_mut().read_to_string().expect("text"),
-    }
-}
-
 /// The method and path of every route below `/espalier`.
 fn routes(server: &Server) -> Vec<(String, String)> {
-    let described = send(server, "GET", "/openapi/espalier.json", &[], None);
+    let described = server.request_with("GET", "/openapi/espalier.json", &[], None);
     let described: serde_json::Value = serde_json::from_str(&described.body).expect("JSON");
     let paths = described["paths"].as_object().expect("paths");
     let routes = paths.iter().flat_map(|(path, methods)| {
@@ -72,7 +45,7 @@ fn every_route_rejects_cross_site_requests() {
             (("origin", "https://evil.example"), 403),
             (("origin", "null"), 403),
         ] {
-            let answer = send(&server, &method, &path, &[JSON, header], body);
+            let answer = server.request_with(&method, &path, &[JSON, header], body);
             assert_eq!(answer.status, expected, "{method} {path} {header:?}");
             assert!(answer.body.contains("ietf-restconf:errors"), "{answer:?}");
         }
@@ -80,7 +53,7 @@ fn every_route_rejects_cross_site_requests() {
             continue;
         }
         for headers in FORGEABLE {
-            let answer = send(&server, &method, &path, headers, body);
+            let answer = server.request_with(&method, &path, headers, body);
             assert_eq!(answer.status, 415, "{method} {path} {headers:?}");
             assert!(answer.body.contains("ietf-restconf:errors"), "{answer:?}");
         }
@@ -88,13 +61,7 @@ fn every_route_rejects_cross_site_requests() {
     // Regression: a cross-site form could reduce the retention, and another could roll back.
     let form = [("content-type", "text/plain")];
     let retention = r#"{"versions":1,"x":"="}"#;
-    let answer = send(
-        &server,
-        "POST",
-        "/espalier/retention",
-        &form,
-        Some(retention),
-    );
+    let answer = server.request_with("POST", "/espalier/retention", &form, Some(retention));
     assert_eq!(answer.status, 415);
     assert_eq!(server.request("GET", "/restconf/data", None).body, data);
 }
@@ -119,11 +86,11 @@ fn unknown_members_are_rejected() {
             r#"{"datastore":"running","act":{"lock":{"paths":[],"x":1}}}"#,
         ),
     ] {
-        let answer = send(&server, "POST", path, &[JSON], Some(body));
+        let answer = server.request_with("POST", path, &[JSON], Some(body));
         assert_eq!(answer.status, 400, "{body}: {answer:?}");
         assert!(answer.body.contains("unknown field"), "{answer:?}");
     }
-    let versions = send(&server, "GET", "/espalier/retention", &[], None);
+    let versions = server.request_with("GET", "/espalier/retention", &[], None);
     assert!(!versions.body.contains("\"versions\":1,"), "{versions:?}");
 }
 
@@ -231,7 +198,9 @@ fn hosts_are_allowed_by_flag_environment_or_file() {
     assert!(rejected.failed(2).contains("without a port"));
     sandbox.write("espalier.toml", "allowed-host = [\"file.example\"]\n");
     let status = |server: &Server, host: &str| {
-        send(server, "GET", "/restconf/data", &[("host", host)], None).status
+        server
+            .request_with("GET", "/restconf/data", &[("host", host)], None)
+            .status
     };
     let server = sandbox.serve(&access);
     assert_eq!(status(&server, "file.example"), 200);
@@ -250,7 +219,10 @@ fn hosts_are_allowed_by_flag_environment_or_file() {
     }
     assert_eq!(status(&server, "file.example"), 421);
     let origin = [JSON, ("origin", "https://flag.example")];
-    assert_eq!(send(&server, "GET", "/healthz", &origin, None).status, 200);
+    assert_eq!(
+        server.request_with("GET", "/healthz", &origin, None).status,
+        200
+    );
 }
 
 /// Half a request line, and half a body, do not delay SIGTERM.

@@ -67,7 +67,7 @@ const NOT_RUNNABLE: &[&str] = &[
     "db.example",
     "redis://",
     "espalier serve",
-    // Asks for a password.
+    // Prompts for a password.
     "espalier user add",
     // The id of no token.
     "0123456789abcdef",

@@ -229,6 +229,33 @@ impl Server {
         })
     }
 
+    /// Sends a request with these headers only.
+    pub fn request_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&str>,
+    ) -> Answer {
+        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let agent: ureq::Agent = config.build().into();
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = match body {
+            Some(body) => agent.run(request.body(body.to_owned()).expect("a request")),
+            None => agent.run(request.body(()).expect("a request")),
+        };
+        let mut answer = answer.expect("an answer");
+        Answer {
+            status: answer.status().as_u16(),
+            body: answer.body_mut().read_to_string().expect("text"),
+        }
+    }
+
     pub fn request(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
         self.try_request(method, path, body).expect("an answer")
     }

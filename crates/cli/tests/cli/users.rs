@@ -23,6 +23,17 @@ fn add_user(sandbox: &Sandbox, arguments: &[&str]) {
     sandbox.run_with(&command, PASSWORD.as_bytes(), &[]).ok();
 }
 
+/// Creates a token of `maria`.
+fn create_token(sandbox: &Sandbox, options: &[&str]) -> serde_json::Value {
+    let create = ["token", "create", "maria"];
+    let store = ["--store", "embedded:store", "--json"];
+    sandbox.run(&[&create, options, &store].concat()).json()
+}
+
+fn token_text(token: &serde_json::Value) -> String {
+    token["token"].as_str().expect("a token").to_owned()
+}
+
 /// Runs a command with a password on the server.
 fn run_as(sandbox: &Sandbox, server: &Server, user: &str, arguments: &[&str]) -> Outcome {
     let access = ["--server", &server.url, "--user", user];
@@ -38,32 +49,7 @@ fn run_with_token(sandbox: &Sandbox, server: &Server, token: &str, arguments: &[
 /// Sends a request with JSON and these headers.
 fn send(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let json = ("content-type", "application/json");
-    send_with(server, method, path, &[headers, &[json]].concat(), body)
-}
-
-/// Sends a request with these headers only.
-fn send_with(
-    server: &Server,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &str,
-) -> Answer {
-    let config = ureq::Agent::config_builder().http_status_as_error(false);
-    let agent: ureq::Agent = config.build().into();
-    let mut request = ureq::http::Request::builder()
-        .method(method)
-        .uri(format!("{}{path}", server.url));
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let mut answer = agent
-        .run(request.body(body.to_owned()).expect("a request"))
-        .expect("an answer");
-    Answer {
-        status: answer.status().as_u16(),
-        body: answer.body_mut().read_to_string().expect("text"),
-    }
+    server.request_with(method, path, &[headers, &[json]].concat(), Some(body))
 }
 
 fn basic(user: &str, password: &str) -> String {
@@ -150,22 +136,9 @@ fn tokens_are_created_listed_and_revoked() {
     let (sandbox, access) = store();
     add_user(&sandbox, &["maria", "--admin"]);
     let server = sandbox.serve(&access);
-    let create = |more: &[&str]| {
-        let command = [
-            "token",
-            "create",
-            "maria",
-            "--store",
-            "embedded:store",
-            "--json",
-        ];
-        sandbox.run(&[&command, more].concat()).json()
-    };
-    let (full, read_only) = (
-        create(&[]),
-        create(&["--scope", "read-only", "--name", "backup"]),
-    );
-    let text = |token: &serde_json::Value| token["token"].as_str().expect("a token").to_owned();
+    let full = create_token(&sandbox, &[]);
+    let read_only = create_token(&sandbox, &["--scope", "read-only", "--name", "backup"]);
+    let text = token_text;
     let get = ["get", ETH0];
     let set = ["set", &*format!("{ETH0}/description"), "by token"];
     run_with_token(&sandbox, &server, &text(&full), &set).ok();
@@ -406,13 +379,7 @@ fn rules_apply_to_statistics() {
         ("authorization", &*basic("clerk", PASSWORD)),
         ("content-type", "application/jsonl"),
     ];
-    let imported = send_with(
-        &server,
-        "POST",
-        "/stats/import?format=jsonl",
-        &headers,
-        lines,
-    );
+    let imported = server.request_with("POST", "/stats/import?format=jsonl", &headers, Some(lines));
     let report: serde_json::Value = serde_json::from_str(&imported.body).expect("JSON");
     let (writes, line) = (&report["writes"], &report["lines"][0]["line"]);
     assert_eq!((writes, line), (&1.into(), &2.into()), "{report}");
@@ -460,18 +427,7 @@ fn contents(folder: &Path) -> Vec<u8> {
 fn passwords_and_tokens_are_stored_and_printed_nowhere() {
     let (sandbox, access) = store();
     add_user(&sandbox, &["maria", "--admin"]);
-    let command = [
-        "token",
-        "create",
-        "maria",
-        "--store",
-        "embedded:store",
-        "--json",
-    ];
-    let token = sandbox.run(&command).json()["token"]
-        .as_str()
-        .expect("a token")
-        .to_owned();
+    let token = token_text(&create_token(&sandbox, &[]));
     let secret = token.rsplit_once('_').expect("a secret").1;
     let mut child = sandbox
         .command(

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::routing::{any, get};
-use espalier_service::access::ResourceAccess;
+use espalier_service::access::{Resource, ResourceAccess};
 use http::header::{ALLOW, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -42,13 +42,13 @@ struct ApiState<S> {
     /// The path of the OpenAPI description.
     description: &'static str,
     operations: Vec<Operation<S>>,
-    check_access: CheckAccess<S>,
+    resource_of: ResourceOf<S>,
     intake: Intake,
 }
 
-/// Rejects a call whose path or query names a resource that the user may not read or, if the operation is not safe,
-/// change. Handlers check the resources that bodies name.
-pub(crate) type CheckAccess<S> = fn(&Call<'_, S>, bool) -> Result<()>;
+/// Returns the resource that the path or the query of a call names. The user must be permitted to read it or, if the
+/// operation is not safe, to change it. Handlers check the resources that bodies name.
+pub(crate) type ResourceOf<S> = for<'c> fn(&'c Call<'_, S>) -> Option<Resource<'c>>;
 
 /// The routes of all operations and of the OpenAPI description. Other paths below the root return a problem
 /// document.
@@ -56,7 +56,7 @@ pub(crate) fn router<S: Send + Sync + 'static>(
     service: Arc<S>,
     api: &Api,
     operations: Vec<Operation<S>>,
-    check_access: CheckAccess<S>,
+    resource_of: ResourceOf<S>,
     intake: Intake,
 ) -> Router {
     let description = openapi::description(api, &operations);
@@ -68,7 +68,7 @@ pub(crate) fn router<S: Send + Sync + 'static>(
         service,
         description: api.path,
         operations,
-        check_access,
+        resource_of,
         intake,
     });
     let root = api.root;
@@ -137,9 +137,13 @@ async fn dispatch<S: Send + Sync + 'static>(
             query: check_query(operation, parameters(parts.uri.query())?)?,
             headers: &parts.headers,
             body,
-            access: resource_access(&parts),
+            access: resource_access(&parts)?,
         };
-        (state.check_access)(&call, operation.method.is_safe())?;
+        match (state.resource_of)(&call) {
+            Some(resource) if operation.method.is_safe() => call.require_read(resource)?,
+            Some(resource) => call.require_change(resource)?,
+            None => {}
+        }
         (operation.handler)(&call)
     });
     let mut response = handled
@@ -151,10 +155,16 @@ async fn dispatch<S: Send + Sync + 'static>(
     Ok(response)
 }
 
-/// What the user of a request may do; everything if nobody is authenticated.
-fn resource_access(parts: &Parts) -> ResourceAccess {
-    let peer = parts.extensions.get::<Peer>();
-    peer.map_or_else(ResourceAccess::unrestricted, |peer| peer.resources.clone())
+/// What the user of a request may do; everything if nobody is authenticated. Blocks: it may read from the engine.
+fn resource_access(parts: &Parts) -> Result<ResourceAccess> {
+    let Some(peer) = parts.extensions.get::<Peer>() else {
+        return Ok(ResourceAccess::unrestricted());
+    };
+    let access = peer.service.resource_access(&peer.caller);
+    access.map_err(|error| {
+        let detail = format!("the access rules cannot be read now: {error}");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "engine", detail)
+    })
 }
 
 /// Checks the query parameters: all are defined, required ones are present, and only repeatable ones are

@@ -90,12 +90,9 @@ impl ConnectionLogin {
             true => Caller::default(),
             false => self.caller(parts).await?,
         };
-        let resources = self.service.resource_access(&caller);
-        let resources = resources
-            .map_err(|error| LoginFailure::Refused(AuthenticationError::Configuration(error)))?;
         Ok(request_session::Peer {
-            resources,
             caller,
+            service: self.service.clone(),
             transport: self.transport,
             address: match self.peer {
                 Peer::Address(address) => address.to_string(),

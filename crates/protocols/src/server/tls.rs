@@ -50,6 +50,15 @@ pub struct Tls {
     pub(super) config: Arc<ServerConfig>,
     /// The certificate of the server, which names its hosts.
     pub(super) certificate: CertificateDer<'static>,
+    /// The authorities of client certificates.
+    client_authorities: Vec<CertificateDer<'static>>,
+}
+
+impl Tls {
+    /// The authorities of client certificates, in DER; none if clients need no certificate.
+    pub fn client_authorities(&self) -> impl Iterator<Item = &[u8]> {
+        self.client_authorities.iter().map(|one| &one[..])
+    }
 }
 
 /// Loads the configuration for [`crate::server::serve`]: TLS 1.2 and 1.3, HTTP/2 preferred by ALPN.
@@ -59,12 +68,16 @@ pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
+    let client_authorities = match &files.client_authorities {
+        None => Vec::new(),
+        Some(path) => certificates(path)?,
+    };
     let builder = match &files.client_authorities {
         None => builder.with_no_client_auth(),
         Some(path) => {
             let mut roots = RootCertStore::empty();
-            for certificate in certificates(path)? {
-                roots.add(certificate)?;
+            for certificate in &client_authorities {
+                roots.add(certificate.clone())?;
             }
             if roots.is_empty() {
                 return Err(TlsError::Empty(path.clone()));
@@ -81,6 +94,7 @@ pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
     Ok(Tls {
         config: Arc::new(config),
         certificate,
+        client_authorities,
     })
 }
 

@@ -7,7 +7,6 @@ use espalier_service::access::Resource;
 use espalier_stats::Stats;
 
 use super::parsed_request::Call;
-use super::problem::Result;
 use super::{openapi, operations};
 use crate::api;
 use crate::intake::Intake;
@@ -16,17 +15,10 @@ use crate::intake::Intake;
 /// requests.
 pub fn router(stats: Arc<Stats>, intake: Intake) -> Router {
     let operations = operations::all();
-    api::router(stats, &openapi::api(), operations, check_access, intake)
+    api::router(stats, &openapi::api(), operations, metric_of, intake)
 }
 
 /// The metric in the query.
-fn check_access(call: &Call<'_>, is_safe: bool) -> Result<()> {
-    let metric = match call.parameter("metric") {
-        None => return Ok(()),
-        Some(name) => Resource::Statistics(name),
-    };
-    match is_safe {
-        true => call.require_read(metric),
-        false => call.require_change(metric),
-    }
+fn metric_of<'c>(call: &'c Call<'_>) -> Option<Resource<'c>> {
+    call.parameter("metric").map(Resource::Statistics)
 }

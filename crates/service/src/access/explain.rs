@@ -91,46 +91,21 @@ impl AccessPolicy {
         let id = schema.module_by_name(module);
         let node = id.and_then(|module| schema.child(None, module, name));
         let is_permitted = access.may_invoke(schema, module, name, node);
+        let reason = match access.operation_rule(module, name) {
+            _ if !self.config().is_enabled => AccessReason::Disabled,
+            _ if caller.is_recovery => AccessReason::Recovery,
+            Some(rule) => {
+                let [rule_list, rule] = rule.names.clone();
+                AccessReason::Rule { rule_list, rule }
+            }
+            None if !is_permitted && self.config().defaults.exec == RuleEffect::Permit => {
+                AccessReason::Mark(DenyMark::All)
+            }
+            None => AccessReason::Default("exec-default"),
+        };
         Explanation {
             is_permitted,
-            reason: self.operation_reason(caller, module, name, is_permitted),
-        }
-    }
-
-    fn operation_reason(
-        &self,
-        caller: &Caller,
-        module: &str,
-        name: &str,
-        is_permitted: bool,
-    ) -> AccessReason {
-        if !self.config().is_enabled {
-            return AccessReason::Disabled;
-        }
-        if caller.is_recovery {
-            return AccessReason::Recovery;
-        }
-        let groups = self.config().groups_of(&caller.user, &caller.groups);
-        for list in self.config().lists_for(&groups) {
-            for rule in &list.rules {
-                let is_of_kind = match &rule.kind {
-                    RuleKind::Any => true,
-                    RuleKind::Operation(wanted) => wanted.as_deref().is_none_or(|one| one == name),
-                    _ => false,
-                };
-                let is_module = rule.module.as_deref().is_none_or(|one| one == module);
-                if is_of_kind && is_module && rule.operations.contains(AccessOperation::Exec) {
-                    return AccessReason::Rule {
-                        rule_list: list.name.clone(),
-                        rule: rule.name.clone(),
-                    };
-                }
-            }
-        }
-        let is_permitted_by_default = self.config().defaults.exec == RuleEffect::Permit;
-        match is_permitted_by_default && !is_permitted {
-            true => AccessReason::Mark(DenyMark::All),
-            false => AccessReason::Default("exec-default"),
+            reason,
         }
     }
 

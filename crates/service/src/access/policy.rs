@@ -9,7 +9,7 @@ use espalier_yang::schema::Node;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::nacm::{NacmConfig, Rule, RuleKind};
+use super::nacm::{NacmConfig, Rule, RuleKind, RuleList};
 use super::pattern::{PatternError, parse_pattern};
 use super::user::{Caller, NamedRule, UserAccess};
 
@@ -117,14 +117,13 @@ impl AccessPolicy {
     }
 
     fn compile(&self, groups: &BTreeSet<String>, user: &str) -> UserAccess {
-        let rules: Vec<&Rule> = self
-            .config
-            .lists_for(groups)
-            .flat_map(|list| &list.rules)
+        let lists = self.config.lists_for(groups);
+        let rules: Vec<(&RuleList, &Rule)> = lists
+            .flat_map(|list| list.rules.iter().map(move |rule| (list, rule)))
             .collect();
         let data: Vec<DataRule> = rules
             .iter()
-            .filter_map(|rule| self.data_rule(rule, user))
+            .filter_map(|(_, rule)| self.data_rule(rule, user))
             .collect();
         let table = AccessTable::compile(
             &self.schema,
@@ -135,7 +134,10 @@ impl AccessPolicy {
             },
         );
         UserAccess {
-            rules: rules.into_iter().filter_map(NamedRule::of).collect(),
+            rules: rules
+                .into_iter()
+                .filter_map(|(list, rule)| NamedRule::of(list, rule))
+                .collect(),
             defaults: self.config.defaults,
             table: Some(Arc::new(table)),
             groups: groups.clone(),

@@ -3,6 +3,7 @@
 //! The rules are in the lists of `ietf-netconf-acm`, see `models/espalier-access.yang`. Rules without a type match
 //! everything, so they apply here too.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use espalier_store::{AccessOperation, RuleEffect};
@@ -42,7 +43,8 @@ pub struct ResourceAccess {
 #[derive(Clone, Debug)]
 struct Restricted {
     config: Arc<NacmConfig>,
-    caller: Caller,
+    /// The groups of the user.
+    groups: BTreeSet<String>,
 }
 
 impl ResourceAccess {
@@ -52,12 +54,12 @@ impl ResourceAccess {
     }
 
     /// The access of a user under these rules.
-    pub(super) fn new(config: &Arc<NacmConfig>, caller: &Caller) -> Self {
+    pub(crate) fn new(config: &Arc<NacmConfig>, caller: &Caller) -> Self {
         let is_exempt = caller.is_recovery || !config.is_enabled;
         Self {
             restricted: (!is_exempt).then(|| Restricted {
                 config: Arc::clone(config),
-                caller: caller.clone(),
+                groups: config.groups_of(&caller.user, &caller.groups),
             }),
             is_read_only: caller.is_read_only,
         }
@@ -74,11 +76,10 @@ impl ResourceAccess {
     }
 
     fn may(&self, resource: Resource<'_>, operation: AccessOperation) -> bool {
-        let Some(Restricted { config, caller }) = &self.restricted else {
+        let Some(Restricted { config, groups }) = &self.restricted else {
             return true;
         };
-        let groups = config.groups_of(&caller.user, &caller.groups);
-        let mut rules = config.lists_for(&groups).flat_map(|list| &list.rules);
+        let mut rules = config.lists_for(groups).flat_map(|list| &list.rules);
         let decided = rules.find(|rule| {
             rule.module.is_none()
                 && rule.operations.contains(operation)

@@ -1,6 +1,5 @@
 //! The rules in force: read from the datastore that has them, compiled once for each schema.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +10,6 @@ use rustc_hash::FxHashMap;
 
 use super::nacm::{MODULE, NacmConfig, RuleScope};
 use super::policy::AccessPolicy;
-use super::resources::ResourceAccess;
-use super::user::Caller;
 use crate::configuration::ConfigurationTrees;
 
 /// After this time, a change of the rules by another process applies. A change by this process applies at once
@@ -70,21 +67,12 @@ impl RulesCache {
         }
     }
 
-    /// The users of each group.
+    /// The groups and the rules of all data trees.
     ///
     /// # Errors
-    /// Those of reading the rules.
-    pub fn groups(&self) -> Result<BTreeMap<String, BTreeSet<String>>> {
-        Ok(self.current()?.config.groups.clone())
-    }
-
-    /// What a user may do with collections and statistics.
-    ///
-    /// # Errors
-    /// Those of reading the rules.
-    pub fn resource_access(&self, caller: &Caller) -> Result<ResourceAccess> {
-        let state = self.current()?;
-        Ok(ResourceAccess::new(&state.config, caller))
+    /// Those of reading them.
+    pub fn config(&self) -> Result<Arc<NacmConfig>> {
+        Ok(Arc::clone(&self.current()?.config))
     }
 
     /// The policy for the anchor of a datastore and one of its schemas, which may be that of an earlier version.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use espalier_store::{AccessDefaults, AccessOperation, AccessTable, OperationSet, RuleEffect};
 use espalier_yang::{InstancePath, NodeId, Schema};
 
-use super::nacm::{Rule, RuleKind};
+use super::nacm::{Rule, RuleKind, RuleList};
 use super::policy::{DENY_ALL, has_mark};
 
 /// The user of a session, for access control.
@@ -51,6 +51,8 @@ pub struct UserAccess {
 
 /// A rule on an operation or a notification.
 pub(super) struct NamedRule {
+    /// The names of its list and its own.
+    pub names: [String; 2],
     module: Option<String>,
     kind: RuleKind,
     operations: OperationSet,
@@ -59,9 +61,10 @@ pub(super) struct NamedRule {
 
 impl NamedRule {
     /// `None` if the rule matches neither operations nor notifications.
-    pub fn of(rule: &Rule) -> Option<Self> {
+    pub fn of(list: &RuleList, rule: &Rule) -> Option<Self> {
         match rule.kind {
             RuleKind::Any | RuleKind::Operation(_) | RuleKind::Notification(_) => Some(Self {
+                names: [list.name.clone(), rule.name.clone()],
                 module: rule.module.clone(),
                 kind: rule.kind.clone(),
                 operations: rule.operations,
@@ -144,8 +147,8 @@ impl UserAccess {
         if self.table.is_none() || (module == NETCONF && name == "close-session") {
             return true;
         }
-        if let Some(decided) = self.decided(Named::Operation, module, name) {
-            return decided;
+        if let Some(rule) = self.operation_rule(module, name) {
+            return rule.is_permit;
         }
         let is_denied = node.is_some_and(|node| has_mark(schema.node(node), DENY_ALL))
             || (module == NETCONF && DENIED_OPERATIONS.contains(&name));
@@ -160,15 +163,19 @@ impl UserAccess {
         }
         let node = schema.node(notification);
         let module = &schema.module(node.module).name;
-        match self.decided(Named::Notification, module, &node.name) {
-            Some(decided) => decided,
+        match self.rule(Named::Notification, module, &node.name) {
+            Some(rule) => rule.is_permit,
             None => !has_mark(node, DENY_ALL) && self.defaults.read == RuleEffect::Permit,
         }
     }
 
-    fn decided(&self, kind: Named, module: &str, name: &str) -> Option<bool> {
+    /// The rule that decides on a protocol operation.
+    pub(super) fn operation_rule(&self, module: &str, name: &str) -> Option<&NamedRule> {
+        self.rule(Named::Operation, module, name)
+    }
+
+    fn rule(&self, kind: Named, module: &str, name: &str) -> Option<&NamedRule> {
         let mut rules = self.rules.iter();
-        let rule = rules.find(|rule| rule.matches(kind, module, name))?;
-        Some(rule.is_permit)
+        rules.find(|rule| rule.matches(kind, module, name))
     }
 }

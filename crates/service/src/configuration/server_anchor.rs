@@ -1,8 +1,8 @@
 //! The anchor with the configuration of the server.
 
 use espalier_store::{Datastore, Error, Result, Store, Tree};
-use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::standard;
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::standard::{self, StandardModule};
 
 use crate::access::NACM_MODULE;
 use crate::modules;
@@ -23,11 +23,7 @@ const IMPLEMENTED: [&str; 4] = [
 
 /// The modules of the server anchor.
 pub fn server_source() -> SchemaSource {
-    let nacm = standard::module(NACM_MODULE, None).map(|module| ModuleSource {
-        name: module.name.into(),
-        revision: Some(module.revision.into()),
-        text: module.text.into(),
-    });
+    let nacm = standard::module(NACM_MODULE, None).map(StandardModule::source);
     SchemaSource {
         modules: modules::sources().into_iter().chain(nacm).collect(),
         implement: IMPLEMENTED.map(str::to_owned).to_vec(),

@@ -1,6 +1,7 @@
 //! Finds the datastore with a part of the configuration.
 
-use espalier_store::{Result, Store, Tree};
+use espalier_store::{Error, Result, Store, Tree};
+use espalier_yang::ErrorTag;
 use parking_lot::{Mutex, RwLock};
 
 use super::server_anchor;
@@ -29,6 +30,11 @@ impl ConfigurationTrees {
         &self.store
     }
 
+    /// Running of the anchor that is served by default; `None` if no anchor is served.
+    pub fn served(&self) -> Option<Tree> {
+        self.served.read().clone()
+    }
+
     /// Replaces the served datastore, after its modules were changed.
     pub fn set_served(&self, tree: Tree) {
         *self.served.write() = Some(tree);
@@ -40,24 +46,25 @@ impl ConfigurationTrees {
     /// # Errors
     /// Those of the store.
     pub fn with_module(&self, module: &str) -> Result<Option<Tree>> {
-        if let Some(served) = &*self.served.read()
-            && implements(served, module)
-        {
-            return Ok(Some(served.clone()));
+        match self.served() {
+            Some(served) if implements(&served, module) => Ok(Some(served)),
+            _ => self.server(),
         }
-        self.server()
     }
 
     /// As [`Self::with_module`], and creates the server anchor if it is needed.
     ///
     /// # Errors
-    /// Those of the store.
-    pub fn for_writing(&self, module: &str) -> Result<Option<Tree>> {
+    /// Those of the store; `operation-failed` if another process deletes the server anchor now.
+    pub fn for_writing(&self, module: &str) -> Result<Tree> {
         if let Some(tree) = self.with_module(module)? {
-            return Ok(Some(tree));
+            return Ok(tree);
         }
         server_anchor::create(&self.store)?;
-        self.server()
+        self.server()?.ok_or_else(|| {
+            let message = format!("no datastore has the module {module}");
+            Error::data(ErrorTag::OperationFailed, message)
+        })
     }
 
     /// Running of the server anchor; `None` if there is none.

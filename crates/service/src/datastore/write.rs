@@ -23,8 +23,10 @@ impl SessionDatastore {
         note: ChangeNote<'_>,
         guard: Option<Guard<'_>>,
     ) -> Result<Commit> {
-        let edits = self.with_hashed_passwords(edits)?;
-        self.change(note, guard, |options| self.tree.commit(&edits, options))
+        self.change(note, guard, |options| {
+            let edits = self.with_hashed_passwords(edits)?;
+            self.tree.commit(&edits, options)
+        })
     }
 
     /// `<edit-config>` (RFC 6241 §7.2).
@@ -39,8 +41,8 @@ impl SessionDatastore {
         note: ChangeNote<'_>,
     ) -> Result<EditReport> {
         self.require_operation("edit-config")?;
-        let edits = self.with_hashed_passwords(edits)?;
         self.change(note, None, |options| {
+            let edits = self.with_hashed_passwords(edits)?;
             self.tree.edit_config(&edits, test, error, options)
         })
     }

@@ -3,20 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_store::{Result, Stamp, Timestamp, Tree, View};
+use espalier_store::{Result, Stamp, Tree, View};
 use espalier_yang::path::{InstancePath, Keys};
 use parking_lot::Mutex;
 
-use super::authentication_error::AuthenticationError;
 use super::authenticator::Authenticator;
 use super::cert_maps;
 use super::cert_to_name::{CertToName, Fingerprint, MapEntry, MapType};
-use super::credentials::{Credentials, Identity, Peer};
-use super::users::{Users, UsersError};
+use super::users::{SYSTEM_MODULE, Users, UsersError};
 use crate::configuration::ConfigurationTrees;
-
-/// The module with the users.
-const MODULE: &str = "ietf-system";
 
 /// The users of a server. They are read again when they change: [`Self::refresh`] is called periodically, and after
 /// each change by this process.
@@ -70,19 +65,6 @@ impl Accounts {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Authenticates a client. Blocks, see [`Authenticator::authenticate`].
-    ///
-    /// # Errors
-    /// Those of [`Authenticator::authenticate`].
-    pub fn authenticate(
-        &self,
-        credentials: &Credentials,
-        peer: Peer,
-        now: Timestamp,
-    ) -> std::result::Result<Identity, AuthenticationError> {
-        self.authenticator.authenticate(credentials, peer, now)
-    }
-
     /// Called after a change of a datastore: if it has the users, they are read again.
     pub fn refresh_after_change_of(&self, changed: &Tree) {
         let is_theirs = |known: &Known| known.tree.has_same_anchor(changed);
@@ -98,7 +80,7 @@ impl Accounts {
     /// Those of the store; the users remain those that were read last.
     pub fn refresh(&self) -> Result<()> {
         let mut known = self.known.lock();
-        let Some(tree) = self.trees.with_module(MODULE)? else {
+        let Some(tree) = self.trees.with_module(SYSTEM_MODULE)? else {
             if known.take().is_some() {
                 self.replace(Users::default(), Vec::new());
             }
@@ -159,7 +141,7 @@ fn common_names(authorities: &[Vec<u8>]) -> Vec<MapEntry> {
 /// The last change of `/ietf-system:system`.
 fn stamp(view: &View) -> Result<Stamp> {
     let schema = view.schema();
-    let module = schema.module_by_name(MODULE);
+    let module = schema.module_by_name(SYSTEM_MODULE);
     match module.and_then(|module| schema.child(None, module, "system")) {
         Some(system) => view.stamp(&InstancePath::root().child(system, Keys::None)),
         None => Ok(Stamp::default()),

@@ -6,7 +6,7 @@ use espalier_yang::path::{InstancePath, Keys};
 use espalier_yang::{NodeId, Schema, Value};
 
 use super::cert_to_name::{ENTRIES_MAX, Fingerprint, MapEntry, MapType};
-use super::users::text;
+use super::users::{SYSTEM_MODULE, text};
 
 /// The maximum number of nodes of the map's data: an entry has five.
 const NODES_MAX: usize = ENTRIES_MAX * 6;
@@ -43,7 +43,7 @@ struct MapNodes {
 
 impl MapNodes {
     fn find(schema: &Schema) -> Option<Self> {
-        let system_module = schema.module_by_name("ietf-system")?;
+        let system_module = schema.module_by_name(SYSTEM_MODULE)?;
         let module = schema.module_by_name("espalier-system")?;
         let system = schema.child(None, system_module, "system")?;
         let authentication = schema.child(Some(system), system_module, "authentication")?;

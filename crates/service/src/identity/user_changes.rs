@@ -7,12 +7,9 @@ use espalier_yang::{DataError, ErrorTag, Value};
 use serde_json::{Value as Json, json};
 
 use super::password::hash_password;
-use super::users::{USER_NAME_BYTES_MAX, password_scheme};
+use super::users::{SYSTEM_MODULE, USER_NAME_BYTES_MAX, password_scheme};
 use crate::access::{NACM_MODULE, NacmConfig};
 use crate::configuration::ConfigurationTrees;
-
-/// The module with the users.
-const SYSTEM_MODULE: &str = "ietf-system";
 
 /// The group whose members may do everything, and the name of its rule list.
 pub const ADMINISTRATORS: &str = "admin";
@@ -37,7 +34,7 @@ pub struct NewUser<'a> {
 /// `invalid-value` for a name or a password that is not accepted; those of the commits.
 pub fn set_user(trees: &ConfigurationTrees, user: NewUser<'_>) -> Result<()> {
     check_name(user.name)?;
-    let acm = required(trees, NACM_MODULE)?;
+    let acm = trees.for_writing(NACM_MODULE)?;
     if !user.groups.is_empty() {
         let groups = user.groups.iter();
         let groups: Vec<Json> = groups
@@ -52,7 +49,7 @@ pub fn set_user(trees: &ConfigurationTrees, user: NewUser<'_>) -> Result<()> {
     if user.groups.iter().any(|group| group == ADMINISTRATORS) {
         permit_administrators(&acm, user.author)?;
     }
-    let system = required(trees, SYSTEM_MODULE)?;
+    let system = trees.for_writing(SYSTEM_MODULE)?;
     let mut entry = json!({"name": user.name});
     if let Some(password) = user.password {
         let hash = hash_password(password, password_scheme(system.schema()))
@@ -117,15 +114,6 @@ fn check_name(name: &str) -> Result<()> {
             Err(Error::data(ErrorTag::InvalidValue, message))
         }
     }
-}
-
-fn required(trees: &ConfigurationTrees, module: &str) -> Result<Tree> {
-    trees.for_writing(module)?.ok_or_else(|| {
-        Error::data(
-            ErrorTag::OperationFailed,
-            format!("no datastore has the module {module}"),
-        )
-    })
 }
 
 /// Adds the rule list of the administrators before all others, if there is none.

@@ -11,6 +11,9 @@ use espalier_yang::{NodeId, Schema, Value};
 use super::authorized_key::{AuthorizedKey, AuthorizedKeyError};
 use super::password::{PasswordError, PasswordHash, Scheme};
 
+/// The module with the users.
+pub(super) const SYSTEM_MODULE: &str = "ietf-system";
+
 /// The maximum number of users.
 pub const USERS_MAX: usize = 10_000;
 
@@ -167,7 +170,7 @@ struct UserNodes {
 
 impl UserNodes {
     fn find(schema: &Schema) -> Option<Self> {
-        let module = schema.module_by_name("ietf-system")?;
+        let module = schema.module_by_name(SYSTEM_MODULE)?;
         let child = |parent, name| schema.child(parent, module, name);
         let system = child(None, "system")?;
         let authentication = child(Some(system), "authentication")?;

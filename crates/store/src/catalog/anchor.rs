@@ -129,8 +129,7 @@ impl Store {
     /// # Errors
     /// [`Error::Unknown`] if the anchor was deleted.
     pub fn schema_set_of(&self, tree: &Tree) -> Result<(String, String)> {
-        let dataspace = self.dataspace_of(tree)?;
-        let anchor = self.anchor(&dataspace, tree.anchor_name())?;
+        let (dataspace, anchor) = self.anchor_of(tree)?;
         Ok((dataspace, anchor.schema_set))
     }
 
@@ -139,10 +138,16 @@ impl Store {
     /// # Errors
     /// [`Error::Unknown`] if the anchor was deleted.
     pub fn dataspace_of(&self, tree: &Tree) -> Result<String> {
+        let (dataspace, _) = self.anchor_of(tree)?;
+        Ok(dataspace)
+    }
+
+    /// The dataspace and the anchor of an open tree.
+    fn anchor_of(&self, tree: &Tree) -> Result<(String, AnchorInfo)> {
         let AnchorRow { id, name, .. } = tree.anchor();
         for dataspace in self.dataspaces()? {
             match self.anchor(&dataspace, name) {
-                Ok(anchor) if anchor.id == *id => return Ok(dataspace),
+                Ok(anchor) if anchor.id == *id => return Ok((dataspace, anchor)),
                 Ok(_) | Err(Error::Unknown { .. }) => {}
                 Err(error) => return Err(error),
             }

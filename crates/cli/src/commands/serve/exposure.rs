@@ -9,7 +9,7 @@ use crate::commands::serve::listen_options::has_tls;
 use crate::endpoint::{self, OpenMode};
 use crate::settings::Settings;
 
-/// Rejects an address beyond loopback unless clients are authenticated over TLS, or the settings say otherwise.
+/// Rejects an address beyond loopback unless clients are authenticated over TLS, or the settings permit it.
 pub fn check(settings: &Settings, address: &str, addresses: &[SocketAddr]) -> Result<()> {
     if settings.client_ca.is_some() {
         return Ok(());

@@ -51,7 +51,7 @@ pub struct ListenOptions {
     unix_socket_mode: Option<String>,
 
     /// The authorities of client certificates, PEM: every client must have one. Its user is the common name of its
-    /// certificate, or as `cert-maps` of espalier-system say. Needs TLS [env: ESPALIER_CLIENT_CA]
+    /// certificate, or is mapped by `cert-maps` of espalier-system. Needs TLS [env: ESPALIER_CLIENT_CA]
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
 
@@ -159,7 +159,7 @@ pub fn server_config(settings: &Settings) -> Result<server::Config> {
     })
 }
 
-/// Whether the settings ask for TLS.
+/// Whether the settings configure TLS.
 pub fn has_tls(settings: &Settings) -> bool {
     settings.tls_cert.is_some() || settings.tls_self_signed.is_some()
 }

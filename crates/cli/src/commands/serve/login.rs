@@ -1,18 +1,16 @@
 //! The service of a server: who its clients are, and what they may do.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use espalier_protocols::server::Tls;
 use espalier_service::configuration::ConfigurationTrees;
 use espalier_service::identity::Anonymous;
 use espalier_service::session::Sessions;
 use espalier_service::{AccessControl, LoginPolicy, Service};
 use espalier_store::{Store, SystemClock, Tree};
 use espalier_terminal::{Failure, Result};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 
 use crate::commands::serve::exposure::is_insecure;
 use crate::settings::Settings;
@@ -23,20 +21,23 @@ const USERS_INTERVAL: Duration = Duration::from_millis(500);
 /// The number of those intervals between two looks for idle sessions.
 const IDLE_SESSIONS_EVERY: u32 = 120;
 
-/// The service of a store that is served. A thread of its own keeps its users and sessions up to date.
+/// The service of a store that is served over this TLS. A thread of its own keeps its users and sessions up to date.
 ///
 /// # Errors
 /// There are users, and the settings serve everybody.
-pub fn service(settings: &Settings, store: &Store, tree: Option<&Tree>) -> Result<Service> {
+pub fn service(
+    settings: &Settings,
+    tls: Option<&Tls>,
+    store: &Store,
+    tree: Option<&Tree>,
+) -> Result<Service> {
+    let authorities = tls.into_iter().flat_map(Tls::client_authorities);
     let policy = LoginPolicy {
         anonymous: match is_insecure(settings) {
             true => Anonymous::WithoutUsers,
             false => Anonymous::LocalWithoutUsers,
         },
-        authorities: match &settings.client_ca {
-            Some(file) => authorities(file)?,
-            None => Vec::new(),
-        },
+        authorities: authorities.map(<[u8]>::to_vec).collect(),
     };
     let trees = ConfigurationTrees::new(store.clone(), tree.cloned());
     let sessions = Sessions::new(Arc::new(SystemClock));
@@ -49,15 +50,6 @@ pub fn service(settings: &Settings, store: &Store, tree: Option<&Tree>) -> Resul
     }
     keep_up_to_date(service.clone());
     Ok(service)
-}
-
-fn authorities(file: &Path) -> Result<Vec<Vec<u8>>> {
-    let unreadable = |error: rustls::pki_types::pem::Error| {
-        Failure::usage(format!("--client-ca: {error}")).in_file(file.display())
-    };
-    let certificates = CertificateDer::pem_file_iter(file).map_err(unreadable)?;
-    let certificates = certificates.map(|one| Ok(one.map_err(unreadable)?.to_vec()));
-    certificates.collect()
 }
 
 fn keep_up_to_date(service: Service) {

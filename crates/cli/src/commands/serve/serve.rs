@@ -123,7 +123,10 @@ impl Serve {
         let listener = runtime.block_on(listen_options::bind(&settings))?;
         let unix_socket = UnixSocket::bind(&settings)?;
         let served = ServedStore::open(&settings)?;
-        let service = login::service(&settings, &served.store, served.tree.as_ref())?;
+        let service = {
+            let (store, tree) = (&served.store, served.tree.as_ref());
+            login::service(&settings, config.tls.as_ref(), store, tree)?
+        };
         roll_back_expired_commits(&served.store);
         let stats = open_stats(&served.store)?;
         refresh_stats_settings(&stats);

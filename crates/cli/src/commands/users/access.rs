@@ -79,10 +79,8 @@ struct Explain {
 
 impl Explain {
     fn run(&self, settings: Settings) -> Result<()> {
-        let service = self.user_store.service(settings.clone())?;
-        let store = service.configuration().store().clone();
-        let tree = self.user_store.served(&store, settings)?;
-        let tree = tree.ok_or_else(|| {
+        let service = self.user_store.service(settings)?;
+        let tree = service.configuration().served().ok_or_else(|| {
             Failure::data("there is no such anchor in the store").hint("add --anchor NAME")
         })?;
         let policy = service.access_policy(&tree)?;

@@ -19,7 +19,7 @@ in. Users are data of ietf-system, groups and rules of ietf-netconf-acm (RFC 834
 models have these modules, else in an anchor of the server. A running server knows a change after a second at most.
 
 Examples:
-  espalier user add maria --admin --store embedded:data          # asks for the password
+  espalier user add maria --admin --store embedded:data          # prompts for the password
   espalier user add reader --store embedded:data < password.txt  # reads, changes nothing
   espalier user list --store embedded:data
   espalier user delete reader --store embedded:data")]
@@ -56,7 +56,7 @@ impl User {
     }
 }
 
-/// Add a user, or change its password. The password is asked for, or read from standard input
+/// Add a user, or change its password. The password is read from the terminal, without echo, or from standard input
 #[derive(Args, Debug)]
 struct Add {
     /// The name
@@ -132,11 +132,13 @@ impl List {
     fn run(&self, settings: Settings) -> Result<()> {
         let is_json = self.user_store.output_options().json;
         let service = self.user_store.service(settings)?;
-        let groups = service.groups()?;
+        let config = service.access_config()?;
         let users = service.accounts().authenticator().users();
         for user in users.iter() {
-            let groups = groups.iter();
-            let of_user = groups.filter(|(_, users)| users.contains(&*user.name));
+            let of_user = config
+                .groups
+                .iter()
+                .filter(|(_, users)| users.contains(&*user.name));
             let of_user: Vec<&str> = of_user.map(|(group, _)| group.as_str()).collect();
             let has_password = user.password.is_some();
             let answer = json!({

@@ -55,7 +55,7 @@ impl UserStore {
     }
 
     /// The served datastore; `None` if there is no such anchor.
-    pub fn served(&self, store: &Store, settings: Settings) -> Result<Option<Tree>> {
+    fn served(&self, store: &Store, settings: Settings) -> Result<Option<Tree>> {
         let settings = Settings {
             dataspace: self.dataspace.clone(),
             anchor: self.anchor.clone(),
