@@ -17,6 +17,7 @@ use crate::logging;
 use crate::settings::Settings;
 use espalier_terminal::output::{self, Form};
 use espalier_terminal::{Failure, Result};
+use espalier_yang::{DataError, ErrorTag, ErrorType};
 
 const LONG_ABOUT: &str = "\
 A model-driven tree datastore: it stores data trees that conform to YANG modules, on the engine of your choice, and \
@@ -133,7 +134,8 @@ pub fn run() -> ExitCode {
         Err(error) if error.use_stderr() && std::env::args().any(|text| text == "--json") => {
             let text = without_secrets(&error.render().to_string());
             let message = text.strip_prefix("error: ").unwrap_or(&text).trim();
-            let failure = Failure::usage(message);
+            let error = DataError::new(ErrorTag::InvalidValue, message);
+            let failure = Failure::usage(message).detail(error.of_type(ErrorType::Protocol));
             report(&failure, true);
             return ExitCode::from(failure.exit_status());
         }

@@ -428,14 +428,7 @@ impl Settings {
         let Some(name) = self.datastore.as_deref() else {
             return Ok(Datastore::Running);
         };
-        Datastore::named(name).ok_or_else(|| {
-            let names: Vec<_> = Datastore::ALL
-                .iter()
-                .map(|datastore| datastore.name())
-                .collect();
-            Failure::usage(format!("there is no datastore “{name}”"))
-                .hint(format!("it is one of {}", names.join(", ")))
-        })
+        Datastore::parse(name).map_err(|error| Failure::usage(error.message.clone()).detail(error))
     }
 
     /// The author of commits.

@@ -7,6 +7,7 @@
 //!   shutdown.
 //! - [`stats`]: statistics, with the OpenAPI description of their operations.
 //! - [`health_and_metrics`]: endpoints for operators.
+//! - [`http_status`]: the one table between errors and HTTP statuses; [`http_error`]: error responses.
 //! - [`request_session`]: the session of an HTTP request.
 //!
 //! The key decision: a front end of data trees holds an [`espalier_service::SessionDatastore`] and nothing below it, so
@@ -16,6 +17,8 @@ mod api;
 pub mod documents;
 mod early_error;
 pub mod health_and_metrics;
+pub mod http_error;
+pub mod http_status;
 pub mod intake;
 pub mod request_session;
 pub mod restconf;

@@ -24,6 +24,7 @@ mod open;
 mod overlay;
 mod position;
 mod readable;
+mod reported;
 mod store;
 mod stored_schema;
 mod subspace;
@@ -38,6 +39,7 @@ pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptime};
 pub use error::{Error, Result, anchor_list};
 pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
+pub use reported::{Cause, INTERNAL, Reported};
 pub use store::Store;
 pub use subspace::Subspace;
 pub use transfer::{
@@ -48,7 +50,7 @@ pub use tree::{
     CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, ChangedPlace, Commit, CommitInfo,
     CommitOptions, Committed, ConfirmOptions, Conflict, ConflictContent, Content, DIFF_CHANGES_MAX,
     Datastore, DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event, Events, Guard,
-    HISTORY_PAGE_MAX, Lagged, LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange,
+    HISTORY_PAGE_MAX, Insert, Lagged, LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange,
     PLACES_MAX, Page, PartialLock, PendingCommit, Places, Point, QUEUE_CHANGES_MAX,
     QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Removed, Repair, RepairOutput, Resolution,
     Retention, SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscriber, Subscription,

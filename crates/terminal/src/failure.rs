@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::ErrorKind;
 
 use espalier_drivers::redacted;
+use espalier_store::{Cause, Reported};
 use espalier_yang::data::PrintError;
 use espalier_yang::{DataError, ErrorTag, Errors};
 use serde_json::{Value, json};
@@ -45,6 +46,7 @@ pub struct Failure {
     detail: Option<Box<DataError>>,
     hint: Option<String>,
     is_answered: bool,
+    cause: Cause,
 }
 
 /// The hint for data of nodes that new modules do not define.
@@ -143,6 +145,7 @@ impl Failure {
             detail: None,
             hint: None,
             is_answered: false,
+            cause: Cause::Request,
         }
     }
 
@@ -192,6 +195,24 @@ impl Failure {
             false => "the request was refused, and nothing was changed",
         };
         Self::invalid(message, errors)
+    }
+
+    /// An error that is not in the data: its message, and its tag for `--json`.
+    fn reported(message: impl Into<String>, reported: Reported) -> Self {
+        let failure = Self::data(message);
+        Self {
+            cause: reported.cause,
+            detail: reported.errors.iter().next().cloned().map(Box::new),
+            ..failure
+        }
+    }
+
+    /// The failure as a server reports it.
+    pub fn into_reported(self) -> Reported {
+        Reported {
+            cause: self.cause,
+            errors: self.into_errors(),
+        }
     }
 
     /// The data errors; a failure without any is converted into one.
@@ -286,7 +307,7 @@ impl From<espalier_store::Error> for Failure {
             espalier_store::Error::Data(errors) => Self::refused(&errors),
             error @ (espalier_store::Error::NoVersion { .. }
             | espalier_store::Error::Pruned { .. }) => {
-                Self::data(error.to_string()).hint(VERSIONS_HINT)
+                Self::reported(error.to_string(), error.into()).hint(VERSIONS_HINT)
             }
             espalier_store::Error::Edited {
                 file,
@@ -332,16 +353,21 @@ impl From<espalier_store::Error> for Failure {
                 "repeat the `espalier copy` or `espalier restore` with the same arguments: it continues where it \
                  stopped; --force begins anew",
             ),
-            other => Self::data(other.to_string()),
+            other => Self::reported(other.to_string(), other.into()),
         }
     }
 }
 
 impl From<espalier_keyspace::Error> for Failure {
     fn from(error: espalier_keyspace::Error) -> Self {
+        let failure = Self::reported(error.to_string(), Reported::from(&error));
         match error.kind() {
-            espalier_keyspace::ErrorKind::Conflict => Self::conflict(),
-            _ => Self::data(error.to_string()),
+            espalier_keyspace::ErrorKind::Conflict => Self {
+                detail: failure.detail,
+                cause: failure.cause,
+                ..Self::conflict()
+            },
+            _ => failure,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use espalier_yang::{InstancePath, Schema};
+use espalier_yang::{DataError, InstancePath, Schema};
 
 use crate::failure::{Failure, Result};
 
@@ -12,8 +12,16 @@ pub fn parse(schema: &Schema, text: &str) -> Result<InstancePath> {
     InstancePath::parse_cli_path(schema, text).map_err(|error| {
         Failure::usage(format!("the path {text}: {}", error.message))
             .hint("`espalier schema` shows which paths there are")
-            .detail(error.at(text))
+            .detail(placed(error, text))
     })
+}
+
+/// An error of a path: at the node where it is wrong, or else at the text.
+pub fn placed(error: DataError, text: &str) -> DataError {
+    match error.path.is_empty() {
+        true => error.at(text),
+        false => error,
+    }
 }
 
 /// The path in a URL, with the leading `/`; empty for the root.

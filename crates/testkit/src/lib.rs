@@ -7,6 +7,7 @@
 //! - [`crash`]: a process that is killed during commits, and the state that it leaves;
 //! - [`disk`]: temporary file systems, full or read-only;
 //! - [`linearizability`]: several processes on one engine while faults occur, and a check of their results;
+//! - [`everywhere`]: one table of operations for every front end;
 //! - [`fault`]: a wrapper for drivers that injects faults;
 //! - [`rows`]: the content of an engine;
 //! - [`servers`]: Redis and others, started and stopped by the tests;
@@ -19,6 +20,7 @@ pub mod crash;
 pub mod disk;
 #[cfg(feature = "models")]
 pub mod documents;
+pub mod everywhere;
 pub mod fault;
 pub mod linearizability;
 #[cfg(feature = "models")]

@@ -61,6 +61,29 @@ pub enum ErrorTag {
 }
 
 impl ErrorTag {
+    /// All tags.
+    pub const ALL: [Self; 19] = [
+        Self::InUse,
+        Self::InvalidValue,
+        Self::TooBig,
+        Self::MissingAttribute,
+        Self::BadAttribute,
+        Self::UnknownAttribute,
+        Self::MissingElement,
+        Self::BadElement,
+        Self::UnknownElement,
+        Self::UnknownNamespace,
+        Self::AccessDenied,
+        Self::LockDenied,
+        Self::ResourceDenied,
+        Self::RollbackFailed,
+        Self::DataExists,
+        Self::DataMissing,
+        Self::OperationNotSupported,
+        Self::OperationFailed,
+        Self::MalformedMessage,
+    ];
+
     /// The tag as it is written in messages.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -11,20 +11,19 @@ use axum::extract::{FromRequestParts, Query, Request};
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use espalier_protocols::http_error::HttpError;
 use espalier_protocols::intake::{Held, Intake, IntakeError, media};
 use espalier_protocols::request_session::session_of;
 use espalier_protocols::restconf::Who;
 use espalier_service::{Service, SessionDatastore};
 use espalier_store::Tree;
-use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
+use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
-
-use espalier_terminal::document::Format;
 
 /// The path of the OpenAPI description.
 const OPENAPI_PATH: &str = "/openapi/espalier.json";
@@ -63,9 +62,11 @@ impl WriteRequest {
     }
 
     /// Parses the body as JSON.
-    pub fn object<T: DeserializeOwned>(&self) -> Result<T, Errors> {
-        serde_json::from_slice(self.body())
-            .map_err(|error| DataError::new(ErrorTag::MalformedMessage, error.to_string()).into())
+    pub fn object<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
+        serde_json::from_slice(self.body()).map_err(|error| {
+            let error = DataError::new(ErrorTag::MalformedMessage, error.to_string());
+            error.of_type(ErrorType::Protocol).into()
+        })
     }
 }
 
@@ -81,7 +82,7 @@ pub struct WriteRoute {
     /// The maximum size of the body.
     pub bytes_max: u64,
     /// The handler, called on a thread that may block.
-    pub handler: fn(&ServedTree, &WriteRequest) -> Result<Response, Errors>,
+    pub handler: fn(&ServedTree, &WriteRequest) -> Result<Response, HttpError>,
 }
 
 /// The running datastore that is served.
@@ -101,7 +102,7 @@ impl ServedTree {
     ///
     /// # Errors
     /// `resource-denied` if there are too many sessions.
-    pub fn for_request(&self, parts: &Parts, session: &str) -> Result<SessionDatastore, Errors> {
+    pub fn for_request(&self, parts: &Parts, session: &str) -> Result<SessionDatastore, HttpError> {
         let session = session_of(&self.service, parts, session)?;
         Ok(self.service.datastore(&session, self.tree.clone()))
     }
@@ -111,9 +112,9 @@ impl FromRequestParts<ServedTree> for RequestDatastore {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, served: &ServedTree) -> Result<Self, Response> {
-        let session = Who::of(&parts.headers).map_err(Errors::from);
+        let session = Who::of(&parts.headers).map_err(HttpError::from);
         let of = session.and_then(|who| served.for_request(parts, &who.session));
-        of.map(Self).map_err(|errors| error_response(&errors))
+        of.map(Self).map_err(IntoResponse::into_response)
     }
 }
 
@@ -216,7 +217,7 @@ async fn handle_write(
     let outcome = tokio::task::spawn_blocking(move || (route.handler)(&served, &request));
     match outcome.await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(errors)) => error_response(&errors),
+        Ok(Err(error)) => error.into_response(),
         Err(error) => {
             tracing::error!(%error, "a request ended early");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -231,7 +232,7 @@ fn unsupported_media_type(media: &str, body: BodyKind) -> Response {
         media => format!("the body is {media}; send {expected}"),
     };
     let error = DataError::new(ErrorTag::InvalidValue, message).of_type(ErrorType::Protocol);
-    error_response_with(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error.into())
+    HttpError::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, error).into_response()
 }
 
 fn intake_failure(error: &IntakeError) -> Response {
@@ -242,7 +243,7 @@ fn intake_failure(error: &IntakeError) -> Response {
         _ => ErrorTag::MalformedMessage,
     };
     let data_error = DataError::new(tag, error.to_string()).of_type(ErrorType::Protocol);
-    error_response_with(error.status(), &data_error.into())
+    HttpError::with_status(error.status(), data_error).into_response()
 }
 
 /// The query parameters of a request; invalid ones are rejected with the usual error body.
@@ -257,7 +258,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
             .map(|Query(parameters)| Self(parameters))
             .map_err(|error| {
                 let error = DataError::new(ErrorTag::InvalidValue, error.body_text());
-                error_response(&error.of_type(ErrorType::Protocol).into())
+                HttpError::from(error.of_type(ErrorType::Protocol)).into_response()
             })
     }
 }
@@ -271,57 +272,4 @@ pub fn json_response(value: &impl Serialize) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
-}
-
-/// Returns whether the first error is about the data: a violated constraint, or a conflict between running and a
-/// candidate. Such an error has a path or an app-tag.
-fn is_data_error(errors: &Errors) -> bool {
-    let first = errors.iter().next();
-    first.is_some_and(|error| error.app_tag.is_some() || !error.path.is_empty())
-}
-
-/// The response for errors, with the status of the first.
-pub fn error_response(errors: &Errors) -> Response {
-    let status = match errors.iter().next().map(|error| error.tag) {
-        Some(
-            ErrorTag::DataExists
-            | ErrorTag::DataMissing
-            | ErrorTag::InUse
-            | ErrorTag::LockDenied
-            | ErrorTag::ResourceDenied,
-        ) => StatusCode::CONFLICT,
-        Some(ErrorTag::OperationFailed) if is_data_error(errors) => StatusCode::PRECONDITION_FAILED,
-        Some(ErrorTag::AccessDenied) => StatusCode::FORBIDDEN,
-        Some(ErrorTag::OperationNotSupported) => StatusCode::METHOD_NOT_ALLOWED,
-        Some(ErrorTag::OperationFailed) => StatusCode::INTERNAL_SERVER_ERROR,
-        Some(ErrorTag::TooBig) => StatusCode::PAYLOAD_TOO_LARGE,
-        _ => StatusCode::BAD_REQUEST,
-    };
-    error_response_with(status, errors)
-}
-
-fn error_response_with(status: StatusCode, errors: &Errors) -> Response {
-    let items: Vec<_> = errors
-        .iter()
-        .map(|error| {
-            let message = match error.line {
-                0 => error.message.clone(),
-                line => format!("line {line}: {}", error.message),
-            };
-            let mut item = json!({
-                "error-type": error.kind.as_str(),
-                "error-tag": error.tag.as_str(),
-                "error-message": message,
-            });
-            if let Some(tag) = &error.app_tag {
-                item["error-app-tag"] = json!(tag);
-            }
-            if !error.path.is_empty() {
-                item["error-path"] = json!(error.path);
-            }
-            item
-        })
-        .collect();
-    let body = json!({"ietf-restconf:errors": {"error": items}}).to_string();
-    (status, [(CONTENT_TYPE, Format::Json.media_type())], body).into_response()
 }

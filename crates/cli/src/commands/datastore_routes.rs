@@ -4,7 +4,7 @@
 //!   [`Outcome`](crate::endpoint::Outcome).
 
 use axum::response::Response;
-use espalier_yang::Errors;
+use espalier_protocols::http_error::HttpError;
 
 use super::admin_api::{AdminApi, BodyKind, ServedTree, WriteRequest, WriteRoute, json_response};
 use crate::endpoint::{DATASTORES_PATH, OperationRequest, perform};
@@ -24,9 +24,9 @@ pub fn add(api: AdminApi) -> AdminApi {
     })
 }
 
-fn perform_operation(served: &ServedTree, request: &WriteRequest) -> Result<Response, Errors> {
+fn perform_operation(served: &ServedTree, request: &WriteRequest) -> Result<Response, HttpError> {
     let operation: OperationRequest = request.object()?;
     let of = served.for_request(&request.parts, &operation.session)?;
-    let outcome = perform(&of, &operation).map_err(Failure::into_errors)?;
+    let outcome = perform(&of, &operation).map_err(Failure::into_reported)?;
     Ok(json_response(&outcome))
 }

@@ -11,13 +11,14 @@
 use axum::body::Bytes;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Response};
-use espalier_protocols::restconf::Who;
+use espalier_protocols::http_error::HttpError;
+use espalier_protocols::restconf::{CHANGED_HEADER, VERSION_HEADER, Who};
 use espalier_service::{ChangeNote, SessionDatastore};
-use espalier_store::{Datastore, Error, UnknownData};
+use espalier_store::{Commit, Datastore, UnknownData};
 use espalier_yang::schema::SchemaSource;
-use espalier_yang::{DataError, ErrorTag, Errors};
-use http::StatusCode;
+use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Deserialize;
 
 use super::admin_api::{AdminApi, BodyKind, ServedTree, WriteRequest, WriteRoute, json_response};
@@ -28,6 +29,8 @@ use crate::endpoint::{
 };
 use espalier_terminal::document::Format;
 use espalier_terminal::{Failure, Result};
+
+const CHANGED: HeaderName = HeaderName::from_static(CHANGED_HEADER);
 
 /// The default author of commits.
 const AUTHOR: &str = "espalier edit";
@@ -64,9 +67,12 @@ struct UpgradeQuery {
     dry_run: bool,
 }
 
-fn upgrade(served: &ServedTree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
+fn upgrade(
+    served: &ServedTree,
+    request: &WriteRequest,
+) -> std::result::Result<Response, HttpError> {
     let Query(query) = Query::<UpgradeQuery>::try_from_uri(&request.parts.uri)
-        .map_err(|error| DataError::new(ErrorTag::InvalidValue, error.body_text()))?;
+        .map_err(|error| invalid_query(&error.body_text()))?;
     let source: SchemaSource = request.object()?;
     let identity = Who::of(&request.parts.headers)?;
     let note = ChangeNote {
@@ -75,17 +81,8 @@ fn upgrade(served: &ServedTree, request: &WriteRequest) -> std::result::Result<R
     };
     let of = served.for_request(&request.parts, &identity.session)?;
     let unknown = UnknownData::of(query.drop_unknown);
-    match of.upgrade(&source, unknown, query.dry_run, note) {
-        Ok(report) => Ok(json_response(&upgrade_json(&report))),
-        Err(Error::Upgrade { errors, .. } | Error::Data(errors)) => Err(errors),
-        Err(error @ (Error::Schema(_) | Error::Unknown { .. })) => {
-            Err(DataError::new(ErrorTag::InvalidValue, error.to_string()).into())
-        }
-        Err(error) => {
-            tracing::error!(%error, "the modules could not be changed");
-            Err(DataError::new(ErrorTag::OperationFailed, error.to_string()).into())
-        }
-    }
+    let report = of.upgrade(&source, unknown, query.dry_run, note)?;
+    Ok(json_response(&upgrade_json(&report)))
 }
 
 /// The query of an edit.
@@ -101,18 +98,25 @@ fn running() -> String {
     Datastore::Running.name().to_owned()
 }
 
-fn edit(served: &ServedTree, request: &WriteRequest) -> std::result::Result<Response, Errors> {
+fn edit(served: &ServedTree, request: &WriteRequest) -> std::result::Result<Response, HttpError> {
     let Query(query) = Query::<EditQuery>::try_from_uri(&request.parts.uri)
-        .map_err(|error| DataError::new(ErrorTag::InvalidValue, error.body_text()))?;
+        .map_err(|error| invalid_query(&error.body_text()))?;
     let format = match request.media == Format::Xml.media_type() {
         true => Format::Xml,
         false => Format::Json,
     };
     let identity = Who::of(&request.parts.headers)?;
     let running = served.for_request(&request.parts, &identity.session)?;
-    let of = named_datastore(&running, &query.datastore).map_err(Failure::into_errors)?;
-    apply(&of, &identity, (request.body(), format), query.parameters)?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+    let of = named_datastore(&running, &query.datastore).map_err(Failure::into_reported)?;
+    let commit = apply(&of, &identity, (request.body(), format), query.parameters)?;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if let Some(commit) = commit {
+        let headers = response.headers_mut();
+        headers.insert(VERSION_HEADER, HeaderValue::from(commit.version));
+        let is_changed = commit.is_changed.to_string();
+        headers.extend(HeaderValue::try_from(is_changed).map(|value| (CHANGED, value)));
+    }
+    Ok(response)
 }
 
 fn apply(
@@ -120,18 +124,15 @@ fn apply(
     identity: &Who,
     (text, format): (&[u8], Format),
     parameters: EditParameters,
-) -> std::result::Result<(), Errors> {
-    let document = annotated_tree(of.schema(), text, format).map_err(Failure::into_errors)?;
+) -> std::result::Result<Option<Commit>, HttpError> {
+    let document = annotated_tree(of.schema(), text, format).map_err(Failure::into_reported)?;
     let note = ChangeNote {
         author: identity.author.as_deref().unwrap_or(AUTHOR),
         comment: &identity.comment,
     };
-    match parameters.apply(of, document, note) {
-        Ok(_) => Ok(()),
-        Err(Error::Data(errors)) => Err(errors),
-        Err(error) => {
-            tracing::error!(%error, "an edit could not be committed");
-            Err(DataError::new(ErrorTag::OperationFailed, error.to_string()).into())
-        }
-    }
+    Ok(parameters.apply(of, document, note)?)
+}
+
+fn invalid_query(message: &str) -> DataError {
+    DataError::new(ErrorTag::InvalidValue, message).of_type(ErrorType::Protocol)
 }

@@ -11,11 +11,13 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Response};
-use espalier_protocols::restconf::{BodyWriter, Who, stream};
+use espalier_protocols::http_error::HttpError;
+use espalier_protocols::restconf::{BodyWriter, ReadParameters, Who, stream};
 use espalier_service::{ChangeNote, SessionDatastore};
-use espalier_store::{Content, Error, HISTORY_PAGE_MAX, WithDefaults, WithOrigin};
-use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
+use espalier_store::{Error, HISTORY_PAGE_MAX};
+use espalier_yang::InstancePath;
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use serde::Deserialize;
@@ -23,13 +25,12 @@ use tokio::sync::oneshot;
 
 use super::admin_api::{
     AdminApi, BodyKind, Parameters, RequestDatastore, ServedTree, WriteRequest, WriteRoute,
-    error_response, json_response,
+    json_response,
 };
 use crate::endpoint::{
     AT_PATH, Changed, CommitBody, DIFF_PATH, Differences, HISTORY_PATH, LineStyle, RETENTION_PATH,
     ROLLBACK_PATH, Read, RetentionBody, Rollback, diff_lines, print_view,
 };
-use espalier_terminal::Failure;
 use espalier_terminal::document::{Format, Found};
 
 /// A client that reads nothing for this long counts as disconnected.
@@ -60,27 +61,12 @@ pub fn add(api: AdminApi) -> AdminApi {
         })
 }
 
-fn to_errors(error: Error) -> Errors {
-    match error {
-        Error::Data(errors) => errors,
-        // The client disconnected.
-        Error::Stopped => DataError::new(ErrorTag::OperationFailed, error.to_string()).into(),
-        Error::NoVersion { .. } | Error::Pruned { .. } => {
-            DataError::new(ErrorTag::InvalidValue, error.to_string()).into()
-        }
-        error => {
-            tracing::error!(%error, "a request for an earlier version failed");
-            DataError::new(ErrorTag::OperationFailed, error.to_string()).into()
-        }
-    }
-}
-
 /// Runs work that may block on another thread.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Errors> + Send + 'static,
+    work: impl FnOnce() -> Result<T, HttpError> + Send + 'static,
 ) -> Result<T, Response> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|errors| error_response(&errors)),
+        Ok(done) => done.map_err(IntoResponse::into_response),
         Err(error) => {
             tracing::error!(%error, "a request ended early");
             Err(StatusCode::INTERNAL_SERVER_ERROR.into_response())
@@ -103,7 +89,7 @@ async fn history(
     RequestDatastore(of): RequestDatastore,
     Parameters(query): Parameters<HistoryQuery>,
 ) -> Response {
-    let page = blocking(move || of.history(query.from, query.limit).map_err(to_errors)).await;
+    let page = blocking(move || Ok(of.history(query.from, query.limit)?)).await;
     match page {
         Ok(page) => {
             let page: Vec<_> = page.into_iter().map(CommitBody::from).collect();
@@ -140,29 +126,23 @@ async fn diff(
         diff_lines(&of, &differences, &mut |line| {
             let written = out.write_all(line).and_then(|()| out.write_all(b"\n"));
             written.map_err(|_| Error::Stopped)
-        })
-        .map_err(to_errors)?;
+        })?;
         Ok(Found::Something)
     })
     .await
 }
 
+/// The parameters that are not those of [`ReadParameters`].
 #[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
 struct AtQuery {
     version: u64,
     path: String,
-    depth: Option<u32>,
-    #[serde(default)]
-    content: String,
-    fields: Option<String>,
-    #[serde(default)]
-    with_defaults: String,
 }
 
 async fn at(
     RequestDatastore(of): RequestDatastore,
     headers: HeaderMap,
+    RawQuery(text): RawQuery,
     Parameters(query): Parameters<AtQuery>,
 ) -> Response {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
@@ -170,35 +150,32 @@ async fn at(
         Some(media) if media.starts_with(Format::Xml.media_type()) => Format::Xml,
         _ => Format::Json,
     };
+    let text = text.unwrap_or_default();
+    let parameters = match ReadParameters::parse(&text, &["version", "path"]) {
+        Ok(parameters) => parameters,
+        Err(error) => return error.into_response(),
+    };
     stream_response(format.media_type(), move |out| {
-        let view = of.at(query.version).map_err(to_errors)?;
+        let view = of.at(query.version)?;
         // Parsed by the schema of that version.
         let path = InstancePath::parse_cli_path(view.schema(), &query.path)?;
         let read = Read {
             path: &path,
-            depth: query.depth,
-            content: match query.content.as_str() {
-                "config" => Content::Config,
-                "nonconfig" => Content::NonConfig,
-                _ => Content::All,
-            },
-            fields: query.fields.as_deref(),
-            with_defaults: match query.with_defaults.as_str() {
-                "report-all" => WithDefaults::ReportAll,
-                "trim" => WithDefaults::Trim,
-                "report-all-tagged" => WithDefaults::ReportAllTagged,
-                _ => WithDefaults::Explicit,
-            },
+            depth: parameters.depth,
+            content: parameters.content,
+            fields: parameters.fields.as_deref(),
+            with_defaults: parameters.with_defaults,
+            with_origin: parameters.with_origin,
             format,
             at: None,
-            with_origin: WithOrigin::default(),
         };
-        print_view(&view, view.schema(), &read, out).map_err(Failure::into_errors)
+        let found = print_view(&view, view.schema(), &read, out);
+        found.map_err(|failure| failure.into_reported().into())
     })
     .await
 }
 
-fn rollback(served: &ServedTree, request: &WriteRequest) -> Result<Response, Errors> {
+fn rollback(served: &ServedTree, request: &WriteRequest) -> Result<Response, HttpError> {
     let rollback: Rollback = request.object()?;
     let note = ChangeNote {
         author: &rollback.author,
@@ -206,33 +183,33 @@ fn rollback(served: &ServedTree, request: &WriteRequest) -> Result<Response, Err
     };
     let who = Who::of(&request.parts.headers)?;
     let of = served.for_request(&request.parts, &who.session)?;
-    let commit = of.rollback(rollback.version, note).map_err(to_errors)?;
+    let commit = of.rollback(rollback.version, note)?;
     Ok(json_response(&Changed::from(commit)))
 }
 
 async fn retention(RequestDatastore(of): RequestDatastore) -> Response {
-    match blocking(move || of.retention().map_err(to_errors)).await {
+    match blocking(move || Ok(of.retention()?)).await {
         Ok(retention) => json_response(&RetentionBody::from(retention)),
         Err(response) => response,
     }
 }
 
-fn set_retention(served: &ServedTree, request: &WriteRequest) -> Result<Response, Errors> {
+fn set_retention(served: &ServedTree, request: &WriteRequest) -> Result<Response, HttpError> {
     let retention: RetentionBody = request.object()?;
     let who = Who::of(&request.parts.headers)?;
     let of = served.for_request(&request.parts, &who.session)?;
-    of.set_retention(retention.into()).map_err(to_errors)?;
+    of.set_retention(retention.into())?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-fn parse_path(of: &SessionDatastore, path: &str) -> Result<InstancePath, Errors> {
+fn parse_path(of: &SessionDatastore, path: &str) -> Result<InstancePath, HttpError> {
     Ok(InstancePath::parse_cli_path(of.schema(), path)?)
 }
 
 /// A streamed response. An error before its first byte becomes an error response; a later one breaks the connection.
 async fn stream_response(
     media: &'static str,
-    work: impl FnOnce(&mut ResponseWriter) -> Result<Found, Errors> + Send + 'static,
+    work: impl FnOnce(&mut ResponseWriter) -> Result<Found, HttpError> + Send + 'static,
 ) -> Response {
     let (writer, body) = stream(PAUSE_MAX);
     let (start, started) = oneshot::channel();
@@ -247,8 +224,8 @@ async fn stream_response(
             Some(start) => start.send(done),
             None => match done {
                 Ok(_) => Ok(()),
-                Err(errors) => {
-                    tracing::warn!(%errors, "an answer broke off");
+                Err(error) => {
+                    tracing::warn!(errors = %error.errors(), "an answer broke off");
                     return;
                 }
             },
@@ -261,14 +238,14 @@ async fn stream_response(
     match started.await {
         Ok(Ok(Found::Something)) => ([(CONTENT_TYPE, media)], body).into_response(),
         Ok(Ok(Found::Nothing)) => StatusCode::NOT_FOUND.into_response(),
-        Ok(Err(errors)) => error_response(&errors),
+        Ok(Err(error)) => error.into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
 /// Writes a response body; the first byte also sends the status.
 struct ResponseWriter {
-    start: Option<oneshot::Sender<Result<Found, Errors>>>,
+    start: Option<oneshot::Sender<Result<Found, HttpError>>>,
     writer: BodyWriter,
 }
 

@@ -2,13 +2,14 @@
 //! them by the same code.
 
 use espalier_service::{ChangeNote, SessionDatastore};
-use espalier_store::{Commit, ConfirmOptions, Conflict, Datastore, Locks, Resolution};
-use espalier_yang::{DataError, ErrorTag, InstancePath};
+use espalier_store::{Commit, ConfirmOptions, Conflict, Datastore, Edit, Locks, Resolution};
+use espalier_yang::InstancePath;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use espalier_terminal::Result;
 use espalier_terminal::output::escaped;
+use espalier_terminal::path::placed;
 
 /// A request to perform an operation on a datastore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -76,6 +77,11 @@ pub enum DatastoreOperation {
     },
     /// Deletes the datastore.
     Delete,
+    /// Deletes a node, or every entry of a list.
+    DeleteNode {
+        /// The node, as an instance identifier.
+        path: String,
+    },
     /// Ends the session.
     EndSession,
 }
@@ -156,6 +162,11 @@ pub fn perform(running: &SessionDatastore, request: &OperationRequest) -> Result
             let commit = of.delete(note)?;
             Ok(committed(commit, "deleted"))
         }
+        DatastoreOperation::DeleteNode { path } => {
+            let path = InstancePath::parse_cli_path(of.schema(), path)?;
+            let commit = of.commit(&[Edit::delete(path)], note, None)?;
+            Ok(committed(commit, "deleted"))
+        }
         DatastoreOperation::EndSession => {
             of.end()?;
             Ok(done(json!({"ended": request.session}), "ended"))
@@ -165,11 +176,7 @@ pub fn perform(running: &SessionDatastore, request: &OperationRequest) -> Result
 
 /// Another datastore of the same anchor, by name.
 pub fn named_datastore(of: &SessionDatastore, name: &str) -> Result<SessionDatastore> {
-    let datastore = Datastore::named(name).ok_or_else(|| {
-        let message = format!("there is no datastore “{name}”");
-        DataError::new(ErrorTag::InvalidValue, message)
-    })?;
-    Ok(of.sibling(datastore)?)
+    Ok(of.sibling(Datastore::parse(name)?)?)
 }
 
 fn done(value: Value, text: &str) -> Outcome {
@@ -252,7 +259,7 @@ fn lock(of: &SessionDatastore, paths: &[String]) -> Result<Outcome> {
         return Ok(done(json!({"locked": true}), "locked"));
     }
     let parse = |text: &String| {
-        InstancePath::parse_cli_path(of.schema(), text).map_err(|error| error.at(text))
+        InstancePath::parse_cli_path(of.schema(), text).map_err(|error| placed(error, text))
     };
     let paths = paths
         .iter()

@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use espalier_protocols::restconf::{
-    AUTHOR_HEADER, COMMENT_HEADER, DOCUMENT_BARE, DOCUMENT_HEADER, PRIVATE_CANDIDATE,
-    SESSION_HEADER,
+    AUTHOR_HEADER, CHANGED_HEADER, COMMENT_HEADER, DOCUMENT_BARE, DOCUMENT_HEADER,
+    PRIVATE_CANDIDATE, SESSION_HEADER, VERSION_HEADER,
 };
 use espalier_store::{
     CommitInfo, Content, Datastore, LoadMode, Retention, WithDefaults, WithOrigin,
 };
 use espalier_yang::Schema;
-use espalier_yang::data::{ParseOptions, PrintOptions, Root};
+use espalier_yang::data::PrintOptions;
 use espalier_yang::schema::SchemaSource;
 use serde::Serialize;
 use ureq::http::header::AUTHORIZATION;
@@ -32,8 +32,8 @@ use crate::endpoint::remote_error::failure_of;
 use crate::endpoint::tls::{ClientIdentity, PinnedTls};
 use crate::endpoint::unix_socket::{self, UnixConnector};
 use crate::endpoint::{
-    Change, Changed, Differences, Endpoint, Loaded, OperationRequest, Outcome, Read, Rollback,
-    Upload,
+    Change, Changed, DatastoreOperation, Differences, Endpoint, Loaded, OperationRequest, Outcome,
+    Read, Rollback, Upload,
 };
 use crate::settings::Settings;
 use espalier_terminal::document::{self, Format, Found};
@@ -67,6 +67,8 @@ pub struct Remote {
     data: String,
     /// Session, author and comment, as headers.
     identity_headers: Vec<(&'static str, String)>,
+    /// The same in the bodies of operations.
+    identity: OperationRequest,
     source: OnceCell<SchemaSource>,
     schema: OnceCell<Arc<Schema>>,
 }
@@ -107,6 +109,13 @@ impl Remote {
             data: data_path(datastore),
             datastore,
             identity_headers: identity_headers(settings),
+            identity: OperationRequest {
+                datastore: datastore.name().to_owned(),
+                session: settings.session().to_owned(),
+                author: settings.author().to_owned(),
+                comment: settings.comment.clone().unwrap_or_default(),
+                ..OperationRequest::default()
+            },
             source: OnceCell::new(),
             schema: OnceCell::new(),
         })
@@ -130,6 +139,14 @@ impl Remote {
 
     pub(super) fn get(&self, path: &str, accept: &str) -> Result<Response<Body>> {
         let request = self.agent.get(format!("{}{path}", self.base));
+        let answer = self.with_identity(request).header("accept", accept).call();
+        answer.map_err(|error| self.unreachable(&error))
+    }
+
+    /// As [`Self::get`]; a whole datastore comes without an envelope.
+    fn get_bare(&self, path: &str, accept: &str) -> Result<Response<Body>> {
+        let request = self.agent.get(format!("{}{path}", self.base));
+        let request = request.header(DOCUMENT_HEADER, DOCUMENT_BARE);
         let answer = self.with_identity(request).header("accept", accept).call();
         answer.map_err(|error| self.unreachable(&error))
     }
@@ -225,12 +242,12 @@ fn data_path(datastore: Datastore) -> String {
 
 fn identity_headers(settings: &Settings) -> Vec<(&'static str, String)> {
     let texts = [
-        (SESSION_HEADER, &settings.session),
-        (AUTHOR_HEADER, &settings.author),
-        (COMMENT_HEADER, &settings.comment),
+        (SESSION_HEADER, settings.session.as_deref()),
+        (AUTHOR_HEADER, Some(settings.author())),
+        (COMMENT_HEADER, settings.comment.as_deref()),
     ];
     let headers = texts.into_iter().filter_map(|(name, text)| {
-        let text = text.as_deref()?;
+        let text = text?;
         Some((name, path::percent_encoded(text)))
     });
     headers.collect()
@@ -266,12 +283,16 @@ fn agent(settings: &Settings) -> Result<Agent> {
     ))
 }
 
-/// The result of a successful change over RESTCONF, which reports no version.
+/// The result of a successful change, from the headers of the response.
 fn changed(answer: Response<Body>) -> Result<Changed> {
     if !answer.status().is_success() {
         return Err(failure_of(answer));
     }
-    Ok(Changed::default())
+    let header = |name: &str| answer.headers().get(name)?.to_str().ok();
+    Ok(Changed {
+        version: header(VERSION_HEADER).and_then(|text| text.parse().ok()),
+        is_changed: header(CHANGED_HEADER).and_then(|text| text.parse().ok()),
+    })
 }
 
 /// The query of a read (RFC 8040 §4.8).
@@ -301,27 +322,15 @@ pub(super) fn query(read: &Read<'_>) -> String {
     format!("?{}", parts.join("&"))
 }
 
-/// Prints the whole datastore as a store does: the response has another envelope and white space.
-fn reprint(
-    read: &Read<'_>,
-    schema: &Schema,
-    body: &mut dyn io::Read,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let options = document::print_options(read.format, read.path);
-    document::print(read.format, schema, options, out, |sink| {
-        let options = ParseOptions::default();
-        document::parse(read.format, schema, Root::Datastore, body, sink, &options)
-            .map_err(|error| document::parse_failure(error, "the server's answer"))?;
-        Ok(Found::Something)
-    })?;
-    Ok(())
-}
-
 /// Copies the response; JSON is indented.
 fn copy(read: &Read<'_>, body: &mut dyn io::Read, out: &mut dyn Write) -> Result<()> {
     let ended = |error: io::Error| Failure::data(format!("the answer ended early: {error}"));
     match read.format {
+        // The server prints a bare datastore as a store does.
+        _ if read.path.is_root() => {
+            io::copy(body, out).map_err(ended)?;
+            return Ok(());
+        }
         Format::Xml => {
             io::copy(body, out).map_err(ended)?;
         }
@@ -378,7 +387,7 @@ impl Endpoint for Remote {
         let schema = self.schema()?;
         let resource = path::api_path(&schema, read.path)?;
         let path = format!("{}{resource}{}", self.data, query(read));
-        let mut answer = self.get(&path, read.format.media_type())?;
+        let mut answer = self.get_bare(&path, read.format.media_type())?;
         if answer.status().as_u16() == 404 {
             return Ok(Found::Nothing);
         }
@@ -386,11 +395,7 @@ impl Endpoint for Remote {
             return Err(failure_of(answer));
         }
         let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
-        if read.path.is_root() && read.with_defaults != WithDefaults::ReportAllTagged {
-            reprint(read, &schema, &mut body, out)?;
-        } else {
-            copy(read, &mut body, out)?;
-        }
+        copy(read, &mut body, out)?;
         Ok(Found::Something)
     }
 
@@ -438,11 +443,16 @@ impl Endpoint for Remote {
                 changed(self.send("PATCH", data, Format::Json, body)?)
             }
             Change::Delete(path) => {
-                let resource = path::api_path(&*self.schema()?, &path)?;
-                let request = self.agent.delete(format!("{}{data}{resource}", self.base));
-                let request = self.with_identity(request);
-                let answer = request.header("accept", Format::Json.media_type()).call();
-                changed(answer.map_err(|error| self.unreachable(&error))?)
+                // A list without keys is no resource of RESTCONF, so this is an operation of its own.
+                let path = path.to_instance_identifier(&*self.schema()?);
+                let outcome = self.post_operation(&OperationRequest {
+                    operation: DatastoreOperation::DeleteNode { path },
+                    ..self.identity.clone()
+                })?;
+                Ok(Changed {
+                    version: outcome.value["version"].as_u64(),
+                    is_changed: outcome.value["changed"].as_bool(),
+                })
             }
             Change::Document {
                 text,

@@ -1,5 +1,6 @@
 //! Parses the error body of RESTCONF (RFC 8040 §7.1).
 
+use espalier_protocols::http_status;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use serde::Deserialize;
 use ureq::Body;
@@ -47,7 +48,9 @@ fn refused(mut answer: Response<Body>) -> Failure {
     let status = answer.status();
     let text = answer.body_mut().read_to_string().unwrap_or_default();
     let Ok(envelope) = serde_json::from_str::<Envelope>(&text) else {
-        return Failure::data(format!("the server answered {status}: {}", text.trim()));
+        let message = format!("the server answered {status}: {}", text.trim());
+        let error = DataError::new(http_status::tag_of(status), message.clone());
+        return Failure::data(message).detail(error.of_type(ErrorType::Protocol));
     };
     let mut errors = Errors::new();
     for item in envelope.errors.error {
@@ -58,10 +61,12 @@ fn refused(mut answer: Response<Body>) -> Failure {
 
 impl From<Item> for DataError {
     fn from(item: Item) -> Self {
-        let tag = TAGS.iter().find(|tag| tag.as_str() == item.error_tag);
+        let tag = ErrorTag::ALL
+            .into_iter()
+            .find(|tag| tag.as_str() == item.error_tag);
         let kind = TYPES.iter().find(|kind| kind.as_str() == item.error_type);
         let (line, message) = line_and_message(&item.error_message);
-        let mut error = Self::new(*tag.unwrap_or(&ErrorTag::OperationFailed), message)
+        let mut error = Self::new(tag.unwrap_or(ErrorTag::OperationFailed), message)
             .of_type(*kind.unwrap_or(&ErrorType::Application))
             .at(item.error_path.unwrap_or_default())
             .on_line(line);
@@ -86,26 +91,4 @@ const TYPES: &[ErrorType] = &[
     ErrorType::Rpc,
     ErrorType::Protocol,
     ErrorType::Application,
-];
-
-const TAGS: &[ErrorTag] = &[
-    ErrorTag::InUse,
-    ErrorTag::InvalidValue,
-    ErrorTag::TooBig,
-    ErrorTag::MissingAttribute,
-    ErrorTag::BadAttribute,
-    ErrorTag::UnknownAttribute,
-    ErrorTag::MissingElement,
-    ErrorTag::BadElement,
-    ErrorTag::UnknownElement,
-    ErrorTag::UnknownNamespace,
-    ErrorTag::AccessDenied,
-    ErrorTag::LockDenied,
-    ErrorTag::ResourceDenied,
-    ErrorTag::RollbackFailed,
-    ErrorTag::DataExists,
-    ErrorTag::DataMissing,
-    ErrorTag::OperationNotSupported,
-    ErrorTag::OperationFailed,
-    ErrorTag::MalformedMessage,
 ];

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
-use espalier_store::{View, WithDefaults, write_change_json, write_change_text};
+use espalier_store::{View, write_change_json, write_change_text};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
@@ -113,23 +113,11 @@ pub fn print_view(
         with_origin: read.with_origin,
         ..espalier_store::Selection::default()
     };
-    if is_empty_container(view, read)? {
-        return Ok(Found::Nothing);
-    }
+    view.check_selection(&selection)?;
     let options = document::print_options(read.format, read.path);
     document::print(read.format, schema, options, out, |sink| {
-        Ok(Found::from_store(view.read(read.path, &selection, sink)?))
+        Ok(Found::from_store(
+            view.read_resource(read.path, &selection, sink)?,
+        ))
     })
-}
-
-/// Returns whether a path names an empty non-presence container without a default to report. A server returns 404 for
-/// it.
-fn is_empty_container(view: &View, read: &Read<'_>) -> Result<bool> {
-    let shows_defaults = matches!(
-        read.with_defaults,
-        WithDefaults::ReportAll | WithDefaults::ReportAllTagged
-    );
-    let target = read.path.target().map(|node| view.schema().node(node));
-    let is_container = target.is_some_and(|node| node.is_np_container());
-    Ok(is_container && !shows_defaults && !view.has_content(read.path)?)
 }

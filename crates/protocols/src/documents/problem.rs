@@ -4,6 +4,8 @@ use espalier_documents::{Error, ErrorKind};
 use http::StatusCode;
 use serde_json::json;
 
+use crate::http_status;
+
 pub(super) use crate::api::{Problem, Result};
 
 impl From<Error> for Problem {
@@ -20,8 +22,11 @@ impl From<Error> for Problem {
             ErrorKind::Definition => (StatusCode::CONFLICT, "definition"),
             ErrorKind::Building => (StatusCode::CONFLICT, "building"),
             ErrorKind::Document => (StatusCode::UNPROCESSABLE_ENTITY, "document"),
-            ErrorKind::Keyspace if error.is_retryable() => {
-                (StatusCode::SERVICE_UNAVAILABLE, "engine")
+            ErrorKind::Keyspace => {
+                let cause = error
+                    .keyspace()
+                    .map(|cause| http_status::of_engine(cause.kind()));
+                (cause.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), "engine")
             }
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "engine"),
         };

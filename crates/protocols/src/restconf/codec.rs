@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 
 use espalier_store::{Error, View};
 use espalier_yang::data::{
-    Annotations, Envelope, ParseError, ParseOptions, PrintError, PrintOptions, Root, json, xml,
+    Envelope, Layout, ParseError, ParseOptions, PrintError, PrintOptions, Root, Wrapping, json, xml,
 };
 use espalier_yang::schema::Node;
-use espalier_yang::{InstancePath, Mark, NodeId, Schema, Sink, Value};
+use espalier_yang::{InstancePath, Schema, Sink};
 
 use super::media::Format;
 
@@ -47,28 +47,38 @@ pub(super) fn print<W: Write>(
     view: &View,
     path: &InstancePath,
     selection: &espalier_store::Selection,
-    format: Format,
+    (format, wrapping): (Format, Wrapping),
     out: W,
 ) -> Result<(Existence, W), PrintFailure> {
-    let options = PrintOptions {
-        envelope: path.is_root().then_some(Envelope::RESTCONF_DATA),
-        ..PrintOptions::default()
-    };
+    let options = print_options(path, format, wrapping);
     let mut printer = Printer::new(view.schema(), format, out, options);
-    let read = view.read(path, selection, &mut printer);
-    let nodes = printer.nodes;
+    let read = view.read_resource(path, selection, printer.sink());
     // An error of the printer comes first: the store only reports that the sink stopped it.
     let out = match printer.finish() {
         Ok(out) => out,
         Err(error) => return Err(PrintFailure::Print(error)),
     };
     match read.map_err(PrintFailure::Store)? {
-        true if nodes <= 1 && is_empty_container(view, path).map_err(PrintFailure::Store)? => {
-            Ok((Existence::Missing, out))
-        }
         true => Ok((Existence::Exists, out)),
-        false if path.is_root() => Ok((Existence::Exists, out)),
         false => Ok((Existence::Missing, out)),
+    }
+}
+
+/// A whole datastore is in the envelope of RFC 8040 §3.4; a bare one is printed as the command line prints it, so that
+/// `espalier export --server` only copies it.
+fn print_options(path: &InstancePath, format: Format, wrapping: Wrapping) -> PrintOptions {
+    if !path.is_root() {
+        return PrintOptions::default();
+    }
+    match (wrapping, format) {
+        (Wrapping::ResourceOrNodes, _) => PrintOptions {
+            envelope: Some(Envelope::RESTCONF_DATA),
+            ..PrintOptions::default()
+        },
+        (Wrapping::Optional, format) => PrintOptions {
+            layout: Layout::Pretty,
+            envelope: (format == Format::Xml).then_some(Envelope::NETCONF_DATA),
+        },
     }
 }
 
@@ -80,70 +90,30 @@ pub(super) fn is_empty_container(view: &View, path: &InstancePath) -> Result<boo
 }
 
 /// A printer for either format.
-struct Printer<'s, W: Write> {
-    printer: FormatPrinter<'s, W>,
-    /// The number of printed nodes.
-    nodes: u64,
-}
-
-enum FormatPrinter<'s, W: Write> {
+enum Printer<'s, W: Write> {
     Json(json::Printer<'s, W>),
     Xml(xml::Printer<'s, W>),
 }
 
 impl<'s, W: Write> Printer<'s, W> {
     fn new(schema: &'s Schema, format: Format, out: W, options: PrintOptions) -> Self {
-        let printer = match format {
-            Format::Json => FormatPrinter::Json(json::Printer::new(schema, out, options)),
-            Format::Xml => FormatPrinter::Xml(xml::Printer::new(schema, out, options)),
-        };
-        Self { printer, nodes: 0 }
+        match format {
+            Format::Json => Self::Json(json::Printer::new(schema, out, options)),
+            Format::Xml => Self::Xml(xml::Printer::new(schema, out, options)),
+        }
     }
 
     fn finish(self) -> Result<W, PrintError> {
-        match self.printer {
-            FormatPrinter::Json(printer) => printer.finish(),
-            FormatPrinter::Xml(printer) => printer.finish(),
+        match self {
+            Self::Json(printer) => printer.finish(),
+            Self::Xml(printer) => printer.finish(),
         }
     }
 
     fn sink(&mut self) -> &mut dyn Sink {
-        match &mut self.printer {
-            FormatPrinter::Json(printer) => printer,
-            FormatPrinter::Xml(printer) => printer,
+        match self {
+            Self::Json(printer) => printer,
+            Self::Xml(printer) => printer,
         }
-    }
-
-    fn node(&mut self) -> &mut dyn Sink {
-        self.nodes += 1;
-        self.sink()
-    }
-}
-
-type Event = Result<(), espalier_yang::data::Stop>;
-
-impl<W: Write> Sink for Printer<'_, W> {
-    fn open(&mut self, node: NodeId, mark: Mark) -> Event {
-        self.node().open(node, mark)
-    }
-
-    fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> Event {
-        self.node().leaf(node, value, mark)
-    }
-
-    fn any(&mut self, node: NodeId, json: &str, mark: Mark) -> Event {
-        self.node().any(node, json, mark)
-    }
-
-    fn close(&mut self, mark: Mark) -> Event {
-        self.sink().close(mark)
-    }
-
-    fn annotate(&mut self, annotations: Annotations) -> Event {
-        self.sink().annotate(annotations)
-    }
-
-    fn bare(&mut self, node: NodeId, mark: Mark) -> Event {
-        self.sink().bare(node, mark)
     }
 }

@@ -3,12 +3,13 @@
 use std::io;
 
 use espalier_store as store;
-use espalier_store::{EngineError, EngineErrorKind as ErrorKind};
+use espalier_store::{INTERNAL, Reported};
 use espalier_yang::data::ParseError;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use http::StatusCode;
 
 use super::resource::Methods;
+use crate::http_status;
 
 /// The result of a request.
 pub(super) type Result<T> = std::result::Result<T, Failure>;
@@ -31,7 +32,7 @@ impl Failure {
     pub(super) fn new(tag: ErrorTag, message: impl Into<String>) -> Self {
         let error = DataError::new(tag, message).of_type(ErrorType::Protocol);
         Self {
-            status: status_of(tag),
+            status: http_status::of_tag(tag),
             errors: error.into(),
             allow: None,
             accept_encoding: None,
@@ -70,6 +71,15 @@ impl Failure {
         }
     }
 
+    /// The same with the reason that the store has for it.
+    pub(super) fn because(self, reason: &str) -> Self {
+        let error = DataError::new(ErrorTag::OperationNotSupported, reason);
+        Self {
+            errors: error.into(),
+            ..self
+        }
+    }
+
     /// A condition of the request headers is not met: 412.
     pub(super) fn precondition() -> Self {
         Self::new(
@@ -98,64 +108,29 @@ impl Failure {
         .with_status(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
-    /// The engine is unavailable (503), full (507) or failed (500). The response contains the cause.
-    fn engine(error: &EngineError) -> Self {
-        tracing::error!(%error, "the engine failed a request");
-        let (tag, status) = match error.kind() {
-            ErrorKind::Unavailable => (ErrorTag::OperationFailed, StatusCode::SERVICE_UNAVAILABLE),
-            ErrorKind::Full => (ErrorTag::ResourceDenied, StatusCode::INSUFFICIENT_STORAGE),
-            ErrorKind::KeyTooLong | ErrorKind::ValueTooLong | ErrorKind::BatchTooLarge => {
-                (ErrorTag::TooBig, StatusCode::PAYLOAD_TOO_LARGE)
-            }
-            _ => (ErrorTag::OperationFailed, StatusCode::INTERNAL_SERVER_ERROR),
-        };
-        Self::new(tag, error.to_string()).with_status(status)
-    }
-
     /// Internal error: 500. The cause is logged, not sent to the client.
     pub(super) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(error = %cause, "a request failed");
-        Self::new(
-            ErrorTag::OperationFailed,
-            "internal error; see the log of the server",
-        )
-        .with_status(StatusCode::INTERNAL_SERVER_ERROR)
+        Self::new(ErrorTag::OperationFailed, INTERNAL)
+            .with_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
-/// Whether clients get the cause: the operator can fix it, or the client exceeded a limit.
-fn is_of_engine(kind: ErrorKind) -> bool {
-    use ErrorKind::{
-        BatchTooLarge, Denied, Full, KeyTooLong, OutcomeUnknown, ReadOnly, Unavailable,
-        ValueTooLong,
-    };
-    matches!(
-        kind,
-        BatchTooLarge
-            | Denied
-            | Full
-            | KeyTooLong
-            | OutcomeUnknown
-            | ReadOnly
-            | Unavailable
-            | ValueTooLong
-    )
-}
-
-impl From<Errors> for Failure {
-    fn from(errors: Errors) -> Self {
-        let status = errors
-            .iter()
-            .next()
-            .map_or(StatusCode::INTERNAL_SERVER_ERROR, |error| {
-                status_of_data(error.tag)
-            });
+impl From<Reported> for Failure {
+    fn from(reported: Reported) -> Self {
+        let (status, errors) = http_status::response_of(reported);
         Self {
             status,
             errors,
             allow: None,
             accept_encoding: None,
         }
+    }
+}
+
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
+        Reported::from(errors).into()
     }
 }
 
@@ -168,19 +143,8 @@ impl From<DataError> for Failure {
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
         match error {
-            store::Error::Data(errors) => errors.into(),
-            store::Error::Precondition => Self::precondition(),
-            store::Error::Unknown { .. } => Self::not_found(error.to_string()),
-            store::Error::Exists { .. } => Self::new(ErrorTag::DataExists, error.to_string()),
-            store::Error::InUse { .. } => Self::new(ErrorTag::InUse, error.to_string()),
-            store::Error::BadName { .. } => Self::invalid(error.to_string()),
-            store::Error::Engine(error) if is_of_engine(error.kind()) => Self::engine(&error),
-            store::Error::Engine(error) if error.is_retryable() => Self::new(
-                ErrorTag::InUse,
-                "the datastore was changed by another client; retry the request",
-            ),
             store::Error::Read(error) => Self::unreadable(&error),
-            error => Self::internal(&error),
+            error => Reported::from(error).into(),
         }
     }
 }
@@ -212,49 +176,9 @@ impl Failure {
     }
 }
 
-/// RFC 8040 §7 allows two statuses for `operation-failed`. For an error in data, the client is at fault: it
-/// would violate a constraint of the model.
-fn status_of_data(tag: ErrorTag) -> StatusCode {
-    match tag {
-        ErrorTag::OperationFailed => StatusCode::PRECONDITION_FAILED,
-        tag => status_of(tag),
-    }
-}
-
-/// RFC 8040 §7: the status of a tag; if the RFC allows several, the first one.
-fn status_of(tag: ErrorTag) -> StatusCode {
-    match tag {
-        ErrorTag::InUse
-        | ErrorTag::LockDenied
-        | ErrorTag::ResourceDenied
-        | ErrorTag::DataExists
-        | ErrorTag::DataMissing => StatusCode::CONFLICT,
-        ErrorTag::AccessDenied => StatusCode::FORBIDDEN,
-        ErrorTag::RollbackFailed | ErrorTag::OperationFailed => StatusCode::INTERNAL_SERVER_ERROR,
-        ErrorTag::OperationNotSupported => StatusCode::METHOD_NOT_ALLOWED,
-        ErrorTag::TooBig => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorTag::InvalidValue
-        | ErrorTag::MissingAttribute
-        | ErrorTag::BadAttribute
-        | ErrorTag::UnknownAttribute
-        | ErrorTag::MissingElement
-        | ErrorTag::BadElement
-        | ErrorTag::UnknownElement
-        | ErrorTag::UnknownNamespace
-        | ErrorTag::MalformedMessage => StatusCode::BAD_REQUEST,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A violated constraint is never a server error.
-    #[test]
-    fn operation_failed_in_data_is_412() {
-        let error = DataError::new(ErrorTag::OperationFailed, "").with_app_tag("must-violation");
-        assert_eq!(Failure::from(error).status, 412);
-    }
 
     /// The table of RFC 8040 §7.
     #[test]

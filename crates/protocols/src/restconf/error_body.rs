@@ -19,10 +19,7 @@ pub(super) fn print<'a>(
     schema: &Schema,
 ) -> String {
     match format {
-        Format::Json => {
-            let errors: Vec<Json> = errors.map(json_error).collect();
-            json!({"ietf-restconf:errors": {"error": errors}}).to_string()
-        }
+        Format::Json => json_errors(errors),
         Format::Xml => {
             let mut text = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\">");
             errors.for_each(|error| xml_error(&mut text, error, schema));
@@ -30,6 +27,12 @@ pub(super) fn print<'a>(
             text
         }
     }
+}
+
+/// Prints the errors as a JSON document.
+pub(crate) fn json_errors<'a>(errors: impl Iterator<Item = &'a DataError>) -> String {
+    let errors: Vec<Json> = errors.map(json_error).collect();
+    json!({"ietf-restconf:errors": {"error": errors}}).to_string()
 }
 
 /// Prints one error of type `protocol` that concerns no data.

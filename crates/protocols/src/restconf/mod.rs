@@ -37,10 +37,13 @@ mod write;
 mod xml_text;
 
 pub use config::{RestconfConfig, StateWrites};
+pub(crate) use error_body::json_errors;
 pub use limits::Limits;
 pub use media::{DOCUMENT_BARE, DOCUMENT_HEADER};
+pub use query::ReadParameters;
 pub use request_identity::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER, Who};
 pub use response_body::{BodyWriter, stream};
 pub(crate) use routes::early_error_response;
 pub use routes::router;
 pub use service::{PRIVATE_CANDIDATE, Restconf};
+pub use write::{CHANGED_HEADER, VERSION_HEADER};

@@ -6,7 +6,8 @@ use espalier_store::{Content, WithDefaults, WithOrigin};
 use percent_encoding::percent_decode_str;
 
 use super::error::{Failure, Result};
-use super::limits::PAGE_ENTRIES_MAX;
+use super::limits::{Limits, PAGE_ENTRIES_MAX};
+use crate::http_error::HttpError;
 
 /// `insert` (RFC 8040 §4.8.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +16,6 @@ pub(super) enum Insert {
     Last,
     Before,
     After,
-}
-
-impl Insert {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Last => "last",
-            Self::Before => "before",
-            Self::After => "after",
-        }
-    }
 }
 
 /// The parameters that a request may have.
@@ -134,6 +124,50 @@ impl<'a> Query<'a> {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+/// The parameters of a read that select its content (RFC 8040 §4.8), for routes in addition to RESTCONF.
+#[derive(Clone, Debug, Default)]
+pub struct ReadParameters {
+    /// `depth`.
+    pub depth: Option<u32>,
+    /// `content`.
+    pub content: Content,
+    /// `fields`.
+    pub fields: Option<String>,
+    /// `with-defaults`.
+    pub with_defaults: WithDefaults,
+    /// `with-origin`.
+    pub with_origin: WithOrigin,
+}
+
+impl ReadParameters {
+    /// Parses a query string, without the parameters named in `others`.
+    ///
+    /// # Errors
+    /// `invalid-value` for unknown and repeated parameters, and for wrong values.
+    pub fn parse(text: &str, others: &[&str]) -> std::result::Result<Self, HttpError> {
+        let is_own = |pair: &&str| !others.contains(&pair.split('=').next().unwrap_or_default());
+        let own: Vec<&str> = text.split('&').filter(is_own).collect();
+        let own = own.join("&");
+        let limit = Limits::default().query_bytes_max;
+        let query = Query::parse(Some(&own), AllowedParameters::Selection, limit);
+        let query = query.and_then(|query| match query.limit.or(query.offset) {
+            Some(_) => Err(Failure::invalid(
+                "“limit” and “offset” are for RESTCONF only",
+            )),
+            None => Ok(query),
+        });
+        let query =
+            query.map_err(|failure| HttpError::with_status(failure.status, failure.errors))?;
+        Ok(Self {
+            depth: query.depth.flatten(),
+            content: query.content.unwrap_or_default(),
+            fields: query.fields.map(Cow::into_owned),
+            with_defaults: query.with_defaults.unwrap_or_default(),
+            with_origin: query.with_origin.unwrap_or_default(),
+        })
     }
 }
 

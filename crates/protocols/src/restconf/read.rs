@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
 use espalier_store::{Content, Datastore, Page, Selection, View, WithDefaults, WithOrigin};
-use espalier_yang::data::{PrintError, Stop};
+use espalier_yang::data::{PrintError, Stop, Wrapping};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Mark, NodeId, Sink, Value};
 use http::header::CONTENT_TYPE;
@@ -33,6 +33,8 @@ struct ReadJob {
     method: Method,
     conditions: Conditions,
     datastore: Datastore,
+    /// Whether a whole datastore has its envelope.
+    wrapping: Wrapping,
 }
 
 /// The result of the attempt to produce a small response.
@@ -62,7 +64,7 @@ pub(super) async fn read(
         && returns_all_it_reads(&selection)
         && !of.is_remote();
     let (method, conditions) = (parts.method.clone(), Conditions::of(&parts.headers));
-    let of = of.clone();
+    let (of, wrapping) = (of.clone(), media::wrapping(&parts.headers));
     let read = move || -> Result<_> {
         let job = ReadJob {
             view: of.view_for_read(&path, &selection)?,
@@ -72,6 +74,7 @@ pub(super) async fn read(
             method,
             conditions,
             datastore: of.datastore(),
+            wrapping,
         };
         let attempt = job.try_small()?;
         // If the validators have to be read from the store, do that on this thread too.
@@ -263,8 +266,8 @@ impl ReadJob {
     }
 
     fn print<W: Write>(&self, out: W) -> std::result::Result<(Existence, W), PrintFailure> {
-        let format = self.media.format();
-        codec::print(&self.view, &self.path, &self.selection, format, out)
+        let form = (self.media.format(), self.wrapping);
+        codec::print(&self.view, &self.path, &self.selection, form, out)
     }
 
     /// The validators of the resource. Operational state has none: parts of it change without a commit.

@@ -164,7 +164,13 @@ async fn data(
     if is_read_only(target.datastore()) && methods != Methods::Invoke {
         methods = Methods::Read;
     }
-    methods.check(&parts.method)?;
+    methods.check(&parts.method).map_err(|failure| {
+        let reason = target.datastore().edits_rejected();
+        match reason.filter(|_| methods == Methods::Read) {
+            Some(reason) => failure.because(reason),
+            None => failure,
+        }
+    })?;
     match parts.method {
         Method::GET | Method::HEAD => read::read(service, &target, path, parts).await,
         Method::OPTIONS => Ok(options(methods)),

@@ -109,7 +109,14 @@ impl Restconf {
         defined
             .find(|(defined, _)| Some(*defined) == name)
             .map(|(_, tree)| self.service.datastore(session, tree.clone()))
-            .ok_or_else(|| Failure::not_found(format!("there is no datastore “{identity}”")))
+            .ok_or_else(|| {
+                let error = name.and_then(|name| Datastore::parse(name).err());
+                let message = error.map_or_else(
+                    || format!("there is no datastore “{identity}”"),
+                    |error| error.message,
+                );
+                Failure::not_found(message)
+            })
     }
 
     /// The generated document that contains the data resource at `path`, if there is one.

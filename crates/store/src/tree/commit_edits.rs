@@ -24,8 +24,7 @@ impl Tree {
     /// Nothing is changed then.
     pub fn commit(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<Commit> {
         self.check_writable()?;
-        if self.datastore() == Datastore::FactoryDefault {
-            let message = "factory-default cannot be edited; load a whole document into it or copy a datastore to it";
+        if let Some(message) = self.datastore().edits_rejected() {
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
         }
         if self.datastore().is_candidate() {

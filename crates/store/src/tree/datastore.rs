@@ -1,5 +1,7 @@
 //! The datastores of RFC 8342.
 
+use espalier_yang::{DataError, ErrorTag, ErrorType};
+
 /// A datastore of an anchor. Ids in keys are never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -73,6 +75,29 @@ impl Datastore {
             Self::FactoryDefault => "factory-default",
             Self::Intended => "intended",
         }
+    }
+
+    /// Why edits of it are rejected; `None` if they are not.
+    pub fn edits_rejected(self) -> Option<&'static str> {
+        match self {
+            Self::Intended => Some("intended is read-only: edit running"),
+            Self::FactoryDefault => Some(
+                "factory-default cannot be edited; load a whole document into it or copy a datastore to it",
+            ),
+            _ => None,
+        }
+    }
+
+    /// The datastore with a name that a client gives.
+    ///
+    /// # Errors
+    /// `invalid-value`, with the names that there are.
+    pub fn parse(name: &str) -> Result<Self, DataError> {
+        Self::named(name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            let message = format!("there is no datastore “{name}”; it is one of {names}");
+            DataError::new(ErrorTag::InvalidValue, message).of_type(ErrorType::Protocol)
+        })
     }
 
     /// The datastore with a name.

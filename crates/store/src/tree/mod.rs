@@ -52,7 +52,7 @@ pub use changes::{
 pub use commit_options::{Commit, CommitOptions, Guard};
 pub use confirm::{CONFIRM_SECONDS_DEFAULT, ConfirmOptions};
 pub use datastore::Datastore;
-pub use edit::Edit;
+pub use edit::{Edit, Insert};
 pub use edit_config::{EditReport, ErrorOption, TestOption};
 pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Retention};
 pub use load::{LoadMode, LoadOptions, LoadReport};

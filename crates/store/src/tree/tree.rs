@@ -168,11 +168,12 @@ impl Tree {
 
     /// Rejects edits of a datastore that cannot be edited.
     pub(super) fn check_writable(&self) -> Result<()> {
-        let message = match self.datastore() {
-            Datastore::Intended => "intended is read-only: edit running",
-            _ => return Ok(()),
-        };
-        Err(Error::data(ErrorTag::OperationNotSupported, message))
+        match self.datastore().edits_rejected() {
+            Some(message) if self.datastore() == Datastore::Intended => {
+                Err(Error::data(ErrorTag::OperationNotSupported, message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Commits optimistically what `propose` decides, see [`Transact::run`].

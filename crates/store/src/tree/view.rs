@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::data::Stop;
-use espalier_yang::{InstancePath, Mark, NodeId, Schema, Sink, Value};
+use espalier_yang::{
+    DataError, ErrorTag, ErrorType, InstancePath, Mark, NodeId, Schema, Sink, Value,
+};
 
 use super::datastore::Datastore;
 use super::locate::TreeState;
 use super::operational::{Operational, OperationalData, Warning};
-use super::read::{FirstEvent, Sources, read};
-use super::selection::Selection;
+use super::read::{CountedNodes, FirstEvent, Sources, read};
+use super::selection::{Selection, WithOrigin};
 use super::stamp::{self, Stamp};
 use crate::access::{AccessTable, Uniform};
 use crate::clock::Timestamp;
@@ -215,12 +217,16 @@ impl View {
 
     /// Sends a resource as events: the target itself, without its ancestors. For the datastore, every
     /// top-level node; for a whole list, its entries. Returns false if the target does not exist.
+    ///
+    /// # Errors
+    /// `invalid-value` for origins of another datastore than operational (RFC 8527 §3.2.2); those of the engine.
     pub fn read(
         &self,
         path: &InstancePath,
         selection: &Selection,
         sink: &mut dyn Sink,
     ) -> Result<bool> {
+        self.check_selection(selection)?;
         self.with_state(path, selection, &mut |state, sources| {
             read(
                 state,
@@ -231,6 +237,42 @@ impl View {
                 sink,
             )
         })
+    }
+
+    /// Checks a selection before anything of its result is sent.
+    ///
+    /// # Errors
+    /// `invalid-value` for origins of another datastore than operational (RFC 8527 §3.2.2).
+    pub fn check_selection(&self, selection: &Selection) -> Result<()> {
+        let is_operational = matches!(self.data, ViewData::Operational(_));
+        if selection.with_origin == WithOrigin::Hidden || is_operational {
+            return Ok(());
+        }
+        let message = "“with-origin” requires the operational state datastore";
+        let error = DataError::new(ErrorTag::InvalidValue, message);
+        Err(error.of_type(ErrorType::Protocol).into())
+    }
+
+    /// As [`Self::read`], for a resource that a client names: an empty container without presence is not there, unless
+    /// defaults below it are sent. The datastore is always there.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_resource(
+        &self,
+        path: &InstancePath,
+        selection: &Selection,
+        sink: &mut dyn Sink,
+    ) -> Result<bool> {
+        let mut counted = CountedNodes::new(sink);
+        let is_found = self.read(path, selection, &mut counted)?;
+        let is_only_itself = counted.nodes <= 1;
+        let target = path.target().map(|node| self.schema().node(node));
+        let is_container = target.is_some_and(|node| node.is_np_container());
+        match is_found && is_container && is_only_itself {
+            true => self.has_content(path),
+            false => Ok(is_found || path.is_root()),
+        }
     }
 
     /// The number of entries of a list or leaf-list; linear in that number.

@@ -19,7 +19,7 @@ use crate::restconf::media::{self, Format};
 use crate::restconf::query::{AllowedParameters, Query};
 use crate::restconf::request_body;
 use crate::restconf::request_identity::Who;
-use crate::restconf::routes::{HttpResponse, status_only};
+use crate::restconf::routes::HttpResponse;
 use crate::restconf::{Restconf, StateWrites};
 
 /// Handles POST, PUT, PATCH or DELETE of a resource that supports it.
@@ -37,7 +37,7 @@ pub(in crate::restconf) async fn write(
             run_with_permit(permit, || job.delete())
         }))
         .await?;
-        return Ok(status_only(result.status));
+        return Ok(result.into_response(Format::Json));
     }
     media::check_encoding(&parts.headers)?;
     let format = media::content_format(&parts.headers)?;

@@ -4,10 +4,11 @@ use std::cell::Cell;
 
 use espalier_store::{Edit, View};
 use espalier_yang::InstancePath;
-use espalier_yang::data::{MetadataMode, Root};
+use espalier_yang::data::{MetadataMode, Root, Wrapping};
 use http::StatusCode;
 
 use super::document::{child_path, instance_of};
+use super::placement::Placement;
 use super::preconditions::Presence;
 use super::write_request::{Job, WriteResult};
 use crate::restconf::error::{Failure, Result};
@@ -18,15 +19,13 @@ impl Job {
     pub(super) fn post(&self, format: Format, body: &[u8]) -> Result<WriteResult> {
         let root = Root::ChildOf(self.path().target());
         let place = self.path().clone();
-        let mut tree = self.parse(format, body, root, place, MetadataMode::Plain)?;
+        let tree = self.parse(format, body, root, place, MetadataMode::Plain)?;
         let [node] = tree.nodes.as_slice() else {
             return Err(Failure::invalid("the body contains more than one resource"));
         };
         let path = child_path(self.path(), node.node, instance_of(self, node));
-        if let Some(placement) = &self.placement {
-            placement.apply(self.schema(), &path, &mut tree)?;
-        }
         let edit = Edit::create(self.path().clone(), tree);
+        let edit = Placement::place(self.placement.as_ref(), edit, self.schema(), &path)?;
         let commit = self.commit(edit, |view| self.check_existing(view))?;
         WriteResult::new(self, StatusCode::CREATED, &path, &commit)
     }
@@ -37,18 +36,17 @@ impl Job {
             return self.put_datastore(format, body);
         };
         let root = Root::Resource(node);
-        let mut tree = self.parse(format, body, root, parent.clone(), MetadataMode::Plain)?;
+        let tree = self.parse(format, body, root, parent.clone(), MetadataMode::Plain)?;
         self.check_keys(&tree)?;
-        if let Some(placement) = &self.placement {
-            placement.apply(self.schema(), self.path(), &mut tree)?;
-        }
+        let edit = Edit::replace(parent, tree);
+        let edit = Placement::place(self.placement.as_ref(), edit, self.schema(), self.path())?;
         let presence = Cell::new(Presence::Absent);
         let check = |view: &View| {
             self.check_parent(view, self.path())?;
             presence.set(Presence::of(view, self.path())?);
             self.check_conditions(view, presence.get())
         };
-        let commit = self.commit(Edit::replace(parent, tree), check)?;
+        let commit = self.commit(edit, check)?;
         WriteResult::new(self, presence.get().put_status(), self.path(), &commit)
     }
 
@@ -68,13 +66,17 @@ impl Job {
 
     /// Merges into the resource (RFC 8040 §4.6.1). Metadata is kept, so a patch may carry the operations of
     /// RFC 6241 §7.2 on nodes below the resource, which RFC 8040 does not mention. A patch that is loaded
-    /// as a stream with such operations is rejected.
+    /// as a stream with such operations is rejected, and so is a bare document, as every load.
     pub(super) fn patch(&self, format: Format, body: &[u8]) -> Result<WriteResult> {
         let (root, parent) = match self.node_and_parent() {
             Some((node, parent)) => (Root::Resource(node), parent),
             None => (Root::Datastore, InstancePath::root()),
         };
-        let mut tree = self.parse(format, body, root, parent.clone(), MetadataMode::Kept)?;
+        let metadata = match self.wrapping {
+            Wrapping::Optional => MetadataMode::Plain,
+            Wrapping::ResourceOrNodes => MetadataMode::Kept,
+        };
+        let mut tree = self.parse(format, body, root, parent.clone(), metadata)?;
         self.complete_keys(&mut tree);
         self.check_keys(&tree)?;
         self.check_target_operation(&tree)?;
@@ -89,8 +91,8 @@ impl Job {
             true => self.check_conditions(view, Presence::Exists),
             false => Err(self.not_found()),
         };
-        self.commit(Edit::delete(self.path().clone()), check)?;
-        Ok(WriteResult::deleted())
+        let commit = self.commit(Edit::delete(self.path().clone()), check)?;
+        Ok(WriteResult::deleted(&commit))
     }
 
     fn node_and_parent(&self) -> Option<(espalier_yang::NodeId, InstancePath)> {

@@ -14,3 +14,4 @@ mod write_request;
 
 pub(super) use dispatch::write;
 pub(super) use write_request::Target;
+pub use write_request::{CHANGED_HEADER, VERSION_HEADER};

@@ -1,7 +1,7 @@
 //! The position of a new entry in a list ordered by user: `insert` and `point` (RFC 8040 §4.8.5, §4.8.6).
 
-use espalier_yang::data::{Annotation, DataTree};
-use espalier_yang::path::{ApiRoot, Step};
+use espalier_store::{Edit, Insert};
+use espalier_yang::path::ApiRoot;
 use espalier_yang::schema::Ordering;
 use espalier_yang::{InstancePath, Keys, NodeKind, Schema};
 
@@ -9,12 +9,12 @@ use http::Method;
 
 use super::write_request::Job;
 use crate::restconf::error::{Failure, Result};
-use crate::restconf::query::{Insert, Query};
+use crate::restconf::query::{Insert as Where, Query};
 
 /// The position of the entry.
 #[derive(Clone, Debug)]
 pub(super) struct Placement {
-    insert: Insert,
+    insert: Where,
     /// The entry before or after it.
     point: Option<InstancePath>,
 }
@@ -32,31 +32,40 @@ impl Placement {
         Ok(Some(Self { insert, point }))
     }
 
-    /// Adds the position to the entry at `path`, the only node of `tree`.
-    pub(super) fn apply(
-        &self,
-        schema: &Schema,
-        path: &InstancePath,
-        tree: &mut DataTree,
-    ) -> Result<()> {
-        let (Some(node), Some(entry)) = (path.target(), tree.nodes.first_mut()) else {
-            return Err(not_ordered());
-        };
-        let is_list = match &schema.node(node).kind {
-            NodeKind::List(list) if list.ordering == Ordering::User => true,
-            NodeKind::LeafList(leaf) if leaf.ordering == Ordering::User => false,
+    /// The position of the entry at `path`.
+    pub(super) fn position(&self, schema: &Schema, path: &InstancePath) -> Result<Insert> {
+        let node = path.target().ok_or_else(not_ordered)?;
+        let ordering = match &schema.node(node).kind {
+            NodeKind::List(list) => list.ordering,
+            NodeKind::LeafList(leaf) => leaf.ordering,
             _ => return Err(not_ordered()),
         };
-        let insert = Annotation::Insert(self.insert.as_str().into());
-        entry.annotations.push(insert);
-        if let Some(point) = &self.point {
-            let values = point_in_same_list(path, point)?;
-            entry.annotations.push(match is_list {
-                true => Annotation::Key(key_predicates(schema, point).into()),
-                false => Annotation::Value(values[0].to_string().into()),
-            });
+        if ordering != Ordering::User {
+            return Err(not_ordered());
         }
-        Ok(())
+        let point = match &self.point {
+            Some(point) => point_in_same_list(path, point)?.to_vec(),
+            None => Vec::new(),
+        };
+        Ok(match self.insert {
+            Where::First => Insert::First,
+            Where::Last => Insert::Last,
+            Where::Before => Insert::Before(point),
+            Where::After => Insert::After(point),
+        })
+    }
+
+    /// The edit with the position of the entry at `path`, if the request has one.
+    pub(super) fn place(
+        placement: Option<&Self>,
+        edit: Edit,
+        schema: &Schema,
+        path: &InstancePath,
+    ) -> Result<Edit> {
+        match placement {
+            Some(placement) => Ok(edit.placed(placement.position(schema, path)?)),
+            None => Ok(edit),
+        }
     }
 }
 
@@ -72,17 +81,6 @@ impl Job {
 
 fn not_ordered() -> Failure {
     Failure::invalid("“insert” and “point” are for entries of lists that are ordered by user")
-}
-
-/// The predicates of the last step: the instance identifier without the one of the list.
-fn key_predicates(schema: &Schema, point: &InstancePath) -> String {
-    let mut list = point.clone();
-    if let Some(Step { keys, .. }) = list.steps.last_mut() {
-        *keys = Keys::None;
-    }
-    let list = list.to_instance_identifier(schema);
-    let entry = point.to_instance_identifier(schema);
-    entry.strip_prefix(&list).unwrap_or(&entry).to_owned()
 }
 
 /// The keys of the entry at `point`, which must be in the same list as `path`.

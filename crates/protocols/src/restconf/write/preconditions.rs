@@ -85,7 +85,7 @@ impl Job {
     pub(super) fn check_parent(&self, view: &View, path: &InstancePath) -> Result<()> {
         match path.parent() {
             Some(parent) if !view.exists(&parent)? => {
-                let message = "the parent resource does not exist";
+                let message = "the node does not exist";
                 let error = DataError::new(ErrorTag::DataMissing, message);
                 Err(error
                     .at(parent.to_instance_identifier(self.schema()))

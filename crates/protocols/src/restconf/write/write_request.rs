@@ -14,6 +14,12 @@ use crate::restconf::media::Format;
 use crate::restconf::request_identity::Who;
 use crate::restconf::routes::{HttpResponse, status_only};
 
+/// The response header with the version of the datastore after a write.
+pub const VERSION_HEADER: &str = "espalier-version";
+
+/// The response header that says whether a write changed anything: `true` or `false`.
+pub const CHANGED_HEADER: &str = "espalier-changed";
+
 /// The resource to write.
 pub(in crate::restconf) struct Target {
     pub(in crate::restconf) of: SessionDatastore,
@@ -50,6 +56,7 @@ pub(super) struct WriteResult {
     pub(super) status: StatusCode,
     validators: Option<Validators>,
     location: Option<String>,
+    commit: Commit,
 }
 
 impl WriteResult {
@@ -77,6 +84,7 @@ impl WriteResult {
             status,
             validators,
             location,
+            commit: *commit,
         })
     }
 
@@ -84,6 +92,12 @@ impl WriteResult {
     pub(super) fn into_response(self, format: Format) -> HttpResponse {
         let mut response = status_only(self.status);
         let headers = response.headers_mut();
+        headers.insert(VERSION_HEADER, HeaderValue::from(self.commit.version));
+        let is_changed = match self.commit.is_changed {
+            true => "true",
+            false => "false",
+        };
+        headers.insert(CHANGED_HEADER, HeaderValue::from_static(is_changed));
         if let Some(validators) = self.validators {
             validators.write(headers, format);
         }
@@ -96,11 +110,12 @@ impl WriteResult {
     }
 
     /// The result of a deletion, without validators.
-    pub(super) fn deleted() -> Self {
+    pub(super) fn deleted(commit: &Commit) -> Self {
         Self {
             status: StatusCode::NO_CONTENT,
             validators: None,
             location: None,
+            commit: *commit,
         }
     }
 }

@@ -7,7 +7,7 @@ use espalier_yang::{
     DataError, ErrorTag, Errors, InstancePath, Keys, NodeId, NodeKind, Schema, Step,
 };
 
-use super::request::{Edit, Request};
+use super::request::{Edit, Insert, Request};
 use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::fragment::Fragment;
@@ -62,6 +62,8 @@ pub(in crate::tree) struct EditApplier<'a> {
     pub path: InstancePath,
     /// The list that an entry was last appended to, and the position of that entry.
     pub last: Option<(Vec<u8>, Position)>,
+    /// The position of the next entry, if the edit has one.
+    pub placement: Option<Insert>,
     /// Which resources are recorded in `touched`.
     touch_scope: TouchScope,
     /// The last resource found in `touched`.
@@ -108,6 +110,7 @@ impl<'a> EditApplier<'a> {
             touched,
             path,
             last: None,
+            placement: None,
             touch_scope: TouchScope::EveryResource,
             last_touched: Vec::new(),
             last_existing: Vec::new(),
@@ -132,6 +135,7 @@ impl<'a> EditApplier<'a> {
     /// Applies one edit.
     pub fn edit(&mut self, edit: &Edit) -> Result<()> {
         self.path.steps.clone_from(&edit.at.steps);
+        self.placement.clone_from(&edit.placement);
         match &edit.request {
             Request::Tree(tree, operation) => self.apply_below(&edit.at, &tree.nodes, *operation),
             Request::Delete => self.delete_path(&edit.at, Operation::Delete),

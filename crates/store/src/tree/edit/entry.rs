@@ -10,19 +10,12 @@ use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, Step, Value};
 use rustc_hash::FxHashMap;
 
 use super::apply::{EditApplier, ParentResource, TouchExtent};
+use super::request::Insert;
 use crate::error::Result;
 use crate::keys::put_key_value;
 use crate::position::Position;
 use crate::subspace::Subspace;
 use crate::tree::locate::{entry_prefix, in_subspace, is_order_index, order_key};
-
-/// The place for a new or moved entry.
-pub(in crate::tree) enum Insert {
-    First,
-    Last,
-    Before(Vec<Value>),
-    After(Vec<Value>),
-}
 
 impl EditApplier<'_> {
     pub fn list_entry(
@@ -151,8 +144,11 @@ impl EditApplier<'_> {
         Ok(found.map(Cow::into_owned))
     }
 
-    /// The place for an entry, from its annotations.
+    /// The position of an entry: that of the edit, which its first entry takes, else from the annotations.
     pub fn insert(&mut self, data: &DataNode) -> Result<Option<Insert>> {
+        if let Some(placement) = self.placement.take() {
+            return Ok(Some(placement));
+        }
         let mut insert = None;
         let mut point = None;
         for annotation in &data.annotations {

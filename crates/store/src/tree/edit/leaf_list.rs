@@ -5,7 +5,7 @@ use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::{ErrorTag, Keys, Step, Value};
 
 use super::apply::{EditApplier, ParentResource, TouchExtent};
-use super::entry::Insert;
+use super::request::Insert;
 use crate::error::Result;
 use crate::fragment::{put_value, take_entry_value};
 use crate::keys::put_key_value;

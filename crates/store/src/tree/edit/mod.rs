@@ -10,5 +10,5 @@ mod request;
 
 pub(super) use apply::{EditApplier, TouchExtent, TouchScope, TouchedResources};
 pub(super) use cases::siblings_in_other_cases;
-pub use request::Edit;
 pub(super) use request::Request;
+pub use request::{Edit, Insert};

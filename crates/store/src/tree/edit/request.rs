@@ -1,7 +1,20 @@
 //! Edits, as requested by a client.
 
-use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, Operation};
+use espalier_yang::{InstancePath, Value};
+
+/// The position of a new or moved entry in a list or leaf-list ordered by user (RFC 7950 §7.8.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Insert {
+    /// Before all others.
+    First,
+    /// After all others.
+    Last,
+    /// Before the entry with these keys, or this value of a leaf-list.
+    Before(Vec<Value>),
+    /// After it.
+    After(Vec<Value>),
+}
 
 /// One change of a datastore. The edits of a commit are applied in order.
 #[derive(Clone, Debug)]
@@ -9,6 +22,8 @@ pub struct Edit {
     /// The resource whose children are edited, or that is deleted.
     pub(crate) at: InstancePath,
     pub(crate) request: Request,
+    /// The position of the first top node.
+    pub(crate) placement: Option<Insert>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +54,17 @@ impl Edit {
         Self {
             at,
             request: Request::Tree(tree, default_operation),
+            placement: None,
+        }
+    }
+
+    /// Sets the position of the first top node, an entry of a list ordered by user. It takes precedence over
+    /// annotations. The operational state datastore has no positions.
+    #[must_use]
+    pub fn placed(self, placement: Insert) -> Self {
+        Self {
+            placement: Some(placement),
+            ..self
         }
     }
 
@@ -62,6 +88,7 @@ impl Edit {
         Self {
             at: path,
             request: Request::Delete,
+            placement: None,
         }
     }
 
@@ -70,6 +97,7 @@ impl Edit {
         Self {
             at: path,
             request: Request::Remove,
+            placement: None,
         }
     }
 
@@ -78,6 +106,7 @@ impl Edit {
         Self {
             at: InstancePath::root(),
             request: Request::ReplaceAll(tree),
+            placement: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Unselected data is skipped by a seek.
 
 mod access;
+mod counted_nodes;
 mod defaults;
 mod first_event;
 mod frame;
@@ -13,6 +14,7 @@ mod resource;
 mod scan;
 mod select;
 
+pub(super) use counted_nodes::CountedNodes;
 pub(super) use first_event::FirstEvent;
 pub(super) use origin::{Source, Sources};
 pub(super) use resource::read;

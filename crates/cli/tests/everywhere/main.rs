@@ -1,0 +1,162 @@
+//! One table of operations, run through the library, the command line on a store, the command line on a server, and
+//! RESTCONF. Outcomes, errors and the resulting data must be equal, field by field.
+//!
+//! | file | content |
+//! |---|---|
+//! | `library.rs` | the reference, and the access to the stores of the others |
+//! | `command_line.rs`, `arguments.rs` | the commands |
+//! | `query_words.rs` | wrong words in queries that no command sends |
+//! | `restconf.rs` | the requests of RFC 8040 |
+//! | `resource_edit.rs` | edits of a resource, as documents |
+//! | `reported.rs` | errors and results in comparable form |
+//!
+//! A further front end is one more entry in `front_ends`. `ESPALIER_CASES` (a part of a name) selects cases.
+
+mod arguments;
+mod command_line;
+mod library;
+#[allow(dead_code, reason = "shared with the test `cli`, which uses all of it")]
+#[path = "../cli/process.rs"]
+mod process;
+mod query_words;
+mod reported;
+mod resource_edit;
+mod restconf;
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use espalier_testkit::everywhere::{
+    Case, Comparison, Expected, FrontEnd, Observation, cases, compare, run, unexpected,
+};
+
+use espalier_yang::ErrorTag;
+
+use crate::command_line::CommandLine;
+use crate::library::{Library, new_store};
+use crate::process::Sandbox;
+use crate::restconf::Restconf;
+
+/// Makes a front end on the store in a folder.
+type Make = fn(&Sandbox) -> Box<dyn FrontEnd + '_>;
+
+fn front_ends() -> [(&'static str, Make); 3] {
+    [
+        ("command line on a store", |sandbox| {
+            Box::new(CommandLine::on_store(sandbox))
+        }),
+        ("command line on a server", |sandbox| {
+            Box::new(CommandLine::on_server(sandbox))
+        }),
+        ("RESTCONF", |sandbox| Box::new(Restconf::start(sandbox))),
+    ]
+}
+
+fn selected_cases() -> Vec<Case> {
+    let selected = std::env::var("ESPALIER_CASES").unwrap_or_default();
+    let all = cases().into_iter().flat_map(|(_, cases)| cases);
+    all.filter(|case| case.name.contains(&selected)).collect()
+}
+
+#[test]
+fn the_table_has_enough_operations_of_each_kind() {
+    let mut total = 0;
+    for (subject, cases) in cases() {
+        let count: usize = cases.iter().map(|case| case.steps.len()).sum();
+        println!("{subject}: {count} operations in {} cases", cases.len());
+        total += count;
+    }
+    println!("{total} operations");
+    assert!(total >= 200);
+}
+
+/// The tags of RFC 6241 appendix A that no operation of the table has, with the reason.
+const TAGS_NOT_REACHED: [(&str, &str); 4] = [
+    (
+        "access-denied",
+        "the served store has no users yet; see tests/access of espalier-service",
+    ),
+    (
+        "too-big",
+        "a body of 16 MiB for each front end; see tests/restconf of espalier-protocols",
+    ),
+    (
+        "resource-denied",
+        "1,024 partial locks; see tests of espalier-store",
+    ),
+    (
+        "rollback-failed",
+        "a commit is atomic, so no rollback can fail",
+    ),
+];
+
+#[test]
+fn every_error_tag_is_reached() {
+    let steps = cases().into_iter().flat_map(|(_, cases)| cases);
+    let steps = steps.flat_map(|case| case.steps);
+    let reached: BTreeSet<&str> = steps
+        .filter_map(|step| match step.expected {
+            Expected::Error(tag) => Some(tag),
+            _ => None,
+        })
+        .collect();
+    for tag in ErrorTag::ALL {
+        let is_excepted = TAGS_NOT_REACHED
+            .iter()
+            .any(|(name, _)| *name == tag.as_str());
+        assert_ne!(reached.contains(tag.as_str()), is_excepted, "{tag:?}");
+    }
+}
+
+#[test]
+fn every_front_end_does_what_the_library_does() {
+    let cases = selected_cases();
+    let compared = thread::scope(|scope| {
+        let reference = scope.spawn(|| {
+            let sandbox = new_store();
+            run(None, &mut Library::open(&sandbox), &cases)
+        });
+        let others = front_ends().map(|(name, make)| {
+            let cases = &cases;
+            scope.spawn(move || {
+                let sandbox = new_store();
+                let mut front_end = make(&sandbox);
+                let mut store = Library::open(&sandbox);
+                let found = run(Some(&mut *front_end), &mut store, cases);
+                (name, found)
+            })
+        });
+        let reference = reference.join().expect("the library");
+        let others = others.map(|other| other.join().expect("a front end"));
+        let mut wrong = unexpected(&cases, &reference);
+        for (name, found) in others {
+            let comparison = compared_with(name, &cases, &reference, &found);
+            println!(
+                "{name}: {} operations equal those of the library, {} have the tag of the table; not expressible: {:?}",
+                comparison.compared, comparison.compared_with_table, comparison.limited
+            );
+            let named = comparison.disagreements.into_iter();
+            wrong.extend(named.map(|text| format!("{name}: {text}")));
+        }
+        wrong
+    });
+    assert!(
+        compared.is_empty(),
+        "{} disagreements\n{}",
+        compared.len(),
+        compared.join("\n")
+    );
+}
+
+fn compared_with(
+    name: &str,
+    cases: &[Case],
+    reference: &[Observation],
+    found: &[Observation],
+) -> Comparison {
+    let rules: &dyn FrontEnd = match name {
+        "RESTCONF" => &restconf::Rules,
+        _ => &command_line::Rules,
+    };
+    compare(rules, cases, reference, found)
+}

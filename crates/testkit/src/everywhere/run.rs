@@ -1,0 +1,44 @@
+//! Runs the table on a front end.
+
+use super::case::Case;
+use super::front_end::{FrontEnd, StoreAccess};
+use super::outcome::{Outcome, State};
+
+/// What an operation did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The state after it.
+    pub state: State,
+}
+
+/// Runs every step of the cases. What the front end cannot express is applied by the library, so that later steps find
+/// the same state. Without a front end, the library runs all.
+pub fn run(
+    mut front_end: Option<&mut dyn FrontEnd>,
+    store: &mut dyn StoreAccess,
+    cases: &[Case],
+) -> Vec<Observation> {
+    let mut observations = Vec::new();
+    for case in cases {
+        let base = store.reset();
+        store.start_case(base);
+        if let Some(front_end) = front_end.as_deref_mut() {
+            front_end.start_case(base);
+        }
+        for step in &case.steps {
+            let outcome = match front_end.as_deref_mut() {
+                Some(front_end) => front_end.run(&step.request),
+                None => store.run(&step.request),
+            };
+            if front_end.is_some() && matches!(outcome, Outcome::Inexpressible(_)) {
+                // Its outcome is that of the reference.
+                let _ = store.run(&step.request);
+            }
+            let state = store.state();
+            observations.push(Observation { outcome, state });
+        }
+    }
+    observations
+}

@@ -1,0 +1,48 @@
+//! The cases, by subject. Every case begins with the fixture in running and all other datastores reset.
+
+mod bodies;
+mod candidates;
+mod datastores;
+mod edits;
+mod filters;
+mod history;
+mod locks;
+mod reads;
+mod regressions;
+mod requests;
+mod resources;
+mod values;
+
+use super::case::Case;
+
+/// The module of the data.
+pub fn model() -> &'static str {
+    include_str!("../orchard.yang")
+}
+
+/// The data of running at the start of each case.
+pub fn fixture() -> &'static str {
+    r#"{"orchard:c":{"text":"on","weight":5,"prefix":"A","size":"small",
+        "e":[{"k":"a","l":1,"box":{"v":"1","inner":{"w":"2"}},"o":"x"},{"k":"b","l":2}],
+        "u":[{"k":"1"},{"k":"2","v":"two"},{"k":"3"}],"w":["1","2","3"],
+        "q":[{"k":"1","a":"s"},{"k":"2","a":"t"}],"ref":"1"},
+        "orchard:tree":[{"name":"oak","age":300},{"name":"elm"},{"name":"a/b, c"}],
+        "orchard:tag":["x","y"]}"#
+}
+
+/// All cases, each with the name of its subject.
+pub fn cases() -> Vec<(&'static str, Vec<Case>)> {
+    vec![
+        ("reads", reads::cases()),
+        ("filters", filters::cases()),
+        ("values", values::cases()),
+        ("edits", edits::cases()),
+        ("bodies", bodies::cases()),
+        ("resources", resources::cases()),
+        ("locks", locks::cases()),
+        ("candidates", candidates::cases()),
+        ("datastores", datastores::cases()),
+        ("history", history::cases()),
+        ("regressions", regressions::cases()),
+    ]
+}
