@@ -8,10 +8,10 @@ use clap::builder::StyledStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    AccessCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete, DeleteConfig,
-    Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock, Locks, Repair,
-    Restore, Rollback, SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade, User,
-    Validate,
+    AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
+    DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
+    Locks, Repair, Restore, Rollback, SchemaTree, Serve, Set, Stats, Token, Unlock, Update,
+    Upgrade, User, Validate,
 };
 use crate::logging;
 use crate::settings::Settings;
@@ -121,6 +121,7 @@ enum Command {
     User(User),
     Token(Token),
     Access(AccessCommand),
+    Audit(AuditCommand),
     #[cfg(feature = "bench")]
     Bench(espalier_bench::Bench),
     Example(Example),
@@ -244,6 +245,7 @@ impl Cli {
             Command::User(command) => command.run(settings),
             Command::Token(command) => command.run(settings),
             Command::Access(command) => command.run(settings),
+            Command::Audit(command) => command.run(settings),
             #[cfg(feature = "bench")]
             Command::Bench(command) => command.run(),
             Command::Example(command) => command.run(),
@@ -287,6 +289,7 @@ impl Command {
             Self::User(command) => command.wants_json(),
             Self::Token(command) => command.wants_json(),
             Self::Access(command) => command.wants_json(),
+            Self::Audit(command) => command.wants_json(),
             Self::Example(command) => command.output_options.json,
             Self::Completions(command) => command.output_options.json,
             #[cfg(feature = "bench")]

@@ -22,10 +22,10 @@ pub const DEFAULT_NAME: &str = "default";
 /// The default address to serve on.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
-/// Where the data is: options that every command with data has.
+/// Options that choose the store, or the server.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Where the data is")]
-pub struct Access {
+pub struct Connection {
     /// The store to open: `embedded:DIR`, `file:DIR`, `sqlite:FILE`, the URL of another engine, or `memory:`
     /// for a store that ends with the command. `?policy=cached` keeps it in memory (docs/drivers.md)
     /// [env: ESPALIER_STORE]
@@ -55,6 +55,14 @@ pub struct Access {
     /// The key of that certificate, PEM [env: ESPALIER_CLIENT_KEY]
     #[arg(long, value_name = "FILE", requires = "client_cert")]
     pub client_key: Option<PathBuf>,
+}
+
+/// Where the data is: options that every command with data has.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Where the data is")]
+pub struct Access {
+    #[command(flatten)]
+    pub connection: Connection,
 
     /// YANG modules: a file, a folder (every .yang file below it) or the name of a built-in IETF
     /// module such as `ietf-ip`. Needed once, because the store keeps its modules. If a command that writes
@@ -235,21 +243,33 @@ pub struct Settings {
     pub spill_dir: Option<PathBuf>,
     /// The maximum bytes of all bodies in that folder.
     pub spill_max: Option<u64>,
+    /// A file to which a server appends the records of its audit log.
+    pub audit_file: Option<PathBuf>,
+    /// The syslog server to which a server sends them.
+    pub audit_syslog: Option<String>,
     /// The log filter, in the syntax of `RUST_LOG`.
     pub log: Option<String>,
     /// The log format: `text` or `json`.
     pub log_format: Option<String>,
 }
 
+impl From<&Connection> for Settings {
+    fn from(connection: &Connection) -> Self {
+        Self {
+            store: connection.store.clone(),
+            server: connection.server.clone(),
+            user: connection.user.clone(),
+            server_ca: connection.server_ca.clone(),
+            client_cert: connection.client_cert.clone(),
+            client_key: connection.client_key.clone(),
+            ..Self::default()
+        }
+    }
+}
+
 impl From<&Access> for Settings {
     fn from(access: &Access) -> Self {
         Self {
-            store: access.store.clone(),
-            server: access.server.clone(),
-            user: access.user.clone(),
-            server_ca: access.server_ca.clone(),
-            client_cert: access.client_cert.clone(),
-            client_key: access.client_key.clone(),
             yang: access.yang.clone(),
             implement: access.implement.clone(),
             features: access.features.clone(),
@@ -263,7 +283,7 @@ impl From<&Access> for Settings {
             session: access.session.clone(),
             author: access.author.clone(),
             comment: access.comment.clone(),
-            ..Self::default()
+            ..Self::from(&access.connection)
         }
     }
 }
@@ -326,6 +346,8 @@ impl Settings {
             body_pause: parsed(variable, "ESPALIER_BODY_PAUSE")?,
             spill_dir: path("ESPALIER_SPILL_DIR"),
             spill_max: parsed(variable, "ESPALIER_SPILL_MAX")?,
+            audit_file: path("ESPALIER_AUDIT_FILE"),
+            audit_syslog: text("ESPALIER_AUDIT_SYSLOG"),
             log: text("ESPALIER_LOG"),
             log_format: text("ESPALIER_LOG_FORMAT"),
         })
@@ -400,6 +422,8 @@ impl Settings {
             body_pause: self.body_pause.or(weaker.body_pause),
             spill_dir: self.spill_dir.or(weaker.spill_dir),
             spill_max: self.spill_max.or(weaker.spill_max),
+            audit_file: self.audit_file.or(weaker.audit_file),
+            audit_syslog: self.audit_syslog.or(weaker.audit_syslog),
             log: self.log.or(weaker.log),
             log_format: self.log_format.or(weaker.log_format),
         }

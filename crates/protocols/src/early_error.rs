@@ -10,12 +10,12 @@ use crate::api::Problem;
 use crate::restconf;
 
 /// The first path segments whose errors are problem documents (RFC 9457).
-const PROBLEM_ROOTS: [&str; 3] = ["stats", "documents", "openapi"];
+const PROBLEM_ROOTS: [&str; 4] = ["stats", "documents", "audit", "openapi"];
 
 /// The first path segments whose errors are plain text.
 const TEXT_ROOTS: [&str; 2] = ["healthz", "metrics"];
 
-/// The error response: a problem document for `/stats`, `/documents` and `/openapi`, plain text for the
+/// The error response: a problem document for `/stats`, `/documents`, `/audit` and `/openapi`, plain text for the
 /// operator endpoints, otherwise the errors of RFC 8040 §7.1.
 pub(crate) fn early_error_response(
     parts: &Parts,

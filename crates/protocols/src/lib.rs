@@ -1,5 +1,6 @@
 //! Front ends: they translate between network requests and store requests.
 //!
+//! - [`audit`]: the audit log.
 //! - [`documents`]: document collections, with the OpenAPI description of their operations.
 //! - [`intake`]: receives the whole body of a request before the request is handled.
 //! - [`restconf`]: RESTCONF (RFC 8040) for the tree of one anchor.
@@ -14,6 +15,7 @@
 //! every front end has the same sessions, access rules and commit path.
 
 mod api;
+pub mod audit;
 pub mod documents;
 mod early_error;
 pub mod health_and_metrics;

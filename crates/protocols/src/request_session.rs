@@ -27,19 +27,29 @@ pub struct Peer {
 /// `resource-denied` if there are too many sessions.
 pub fn session_of(service: &Service, parts: &Parts, name: &str) -> Result<Arc<Session>, DataError> {
     let peer = parts.extensions.get::<Peer>();
-    let new = NewSession {
+    match name.is_empty() {
+        true => Ok(unnamed_session(service, peer)),
+        false => {
+            let opened = service.sessions().open(new_session(peer, name));
+            opened.map_err(|error| {
+                let error = DataError::new(ErrorTag::ResourceDenied, error.to_string());
+                error.of_type(ErrorType::Protocol)
+            })
+        }
+    }
+}
+
+/// A session of one request.
+pub fn unnamed_session(service: &Service, peer: Option<&Peer>) -> Arc<Session> {
+    service.sessions().unlisted(new_session(peer, ""))
+}
+
+fn new_session(peer: Option<&Peer>, name: &str) -> NewSession {
+    NewSession {
         caller: peer.map_or_else(Caller::exempt, |peer| peer.caller.clone()),
         transport: peer.map_or(Transport::Http, |peer| peer.transport),
         peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
         kind: SessionKind::Named,
         name: name.to_owned(),
-    };
-    let sessions = service.sessions();
-    match name.is_empty() {
-        true => Ok(sessions.unlisted(new)),
-        false => sessions.open(new).map_err(|error| {
-            let error = DataError::new(ErrorTag::ResourceDenied, error.to_string());
-            error.of_type(ErrorType::Protocol)
-        }),
     }
 }

@@ -7,6 +7,7 @@
 //! | [`SessionDatastore`] | a datastore as one session sees it: the operations |
 //! | [`session`] | sessions: who makes requests |
 //! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
+//! | [`Door`] | logins, and changes of users and tokens, with their audit records |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
 //! | [`modules`] | the YANG modules that the service brings |
@@ -16,9 +17,11 @@ pub mod audit;
 pub mod configuration;
 mod datastore;
 pub mod identity;
+mod logins;
 pub mod modules;
 mod service;
 pub mod session;
 
 pub use datastore::{ChangeNote, SessionDatastore};
+pub use logins::Door;
 pub use service::{AccessControl, DeniedCounters, LoginPolicy, Service};

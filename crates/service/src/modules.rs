@@ -10,7 +10,7 @@ use espalier_yang::standard::StandardModule;
 const MODULES: &[StandardModule] = &[
     StandardModule {
         name: "espalier-access",
-        revision: "2026-11-27",
+        revision: "2026-11-28",
         text: include_str!("../../../models/espalier-access.yang"),
     },
     StandardModule {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use espalier_store::{Error, Result, Store, SystemClock, Tree};
-use espalier_yang::{ErrorTag, Schema};
+use espalier_store::{Error, Result, Store, SystemClock, Timestamp, Tree};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
 use crate::access::{AccessPolicy, Caller, NacmConfig, ResourceAccess, RulesCache, UserAccess};
+use crate::audit::{AuditEntry, AuditOperation, AuditTrail, FailedLogins};
 use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
 use crate::identity::{
@@ -37,6 +38,8 @@ struct Inner {
     accounts: Accounts,
     unrestricted: Arc<UserAccess>,
     sessions: Sessions,
+    audit: AuditTrail,
+    failed_logins: FailedLogins,
     denied_operations: AtomicU64,
     denied_data_writes: AtomicU64,
 }
@@ -72,6 +75,7 @@ impl Service {
     ) -> Result<Self> {
         let trees = Arc::new(trees);
         let tokens = TokenStore::new(Arc::clone(trees.store().driver()));
+        let audit = AuditTrail::new(Arc::clone(trees.store().driver()));
         let authenticator = Authenticator::new(tokens, PasswdFile, login.anonymous);
         let authenticator = authenticator.map_err(no_random_bytes)?;
         let accounts = Accounts::new(Arc::clone(&trees), authenticator, login.authorities);
@@ -86,6 +90,8 @@ impl Service {
                 accounts,
                 unrestricted: Arc::new(UserAccess::unrestricted()),
                 sessions,
+                audit,
+                failed_logins: FailedLogins::default(),
                 denied_operations: AtomicU64::new(0),
                 denied_data_writes: AtomicU64::new(0),
             }),
@@ -121,16 +127,22 @@ impl Service {
         &self.inner.accounts
     }
 
+    /// The audit log.
+    pub fn audit(&self) -> &AuditTrail {
+        &self.inner.audit
+    }
+
+    pub(crate) fn failed_logins(&self) -> &FailedLogins {
+        &self.inner.failed_logins
+    }
+
     /// Authenticates a client. Blocks: it may compute a password hash or read from the engine.
-    ///
-    /// # Errors
-    /// The credentials are not sufficient, or cannot be verified now.
-    pub fn log_in(
+    pub(crate) fn authenticate(
         &self,
         credentials: &Credentials,
         peer: Peer,
+        now: Timestamp,
     ) -> std::result::Result<Caller, AuthenticationError> {
-        let now = self.inner.trees.store().now();
         let identity = self
             .inner
             .accounts
@@ -214,6 +226,21 @@ impl Service {
         }
     }
 
+    /// Rolls back the confirmed commits whose time is over (RFC 6241 §8.4), and returns their number.
+    ///
+    /// # Errors
+    /// Those of [`Store::expire`].
+    pub fn roll_back_expired_commits(&self) -> Result<usize> {
+        let count = self.inner.trees.store().expire()?;
+        if count > 0 {
+            self.audit().append(AuditEntry {
+                message: format!("not confirmed in time: {count}"),
+                ..AuditEntry::new(AuditOperation::Cancel)
+            })?;
+        }
+        Ok(count)
+    }
+
     /// The numbers of denied requests.
     pub fn denied(&self) -> DeniedCounters {
         DeniedCounters {
@@ -230,10 +257,11 @@ impl Service {
     pub(crate) fn record_change<T>(&self, tree: &Tree, result: &Result<T>) {
         match result {
             Err(Error::Data(errors)) => {
-                let is_denied = errors
-                    .iter()
-                    .any(|error| error.tag == ErrorTag::AccessDenied);
-                let count = u64::from(is_denied);
+                // That of an operation is of the layer of protocols, and counted already.
+                let is_denied = |error: &DataError| {
+                    error.tag == ErrorTag::AccessDenied && error.kind == ErrorType::Application
+                };
+                let count = u64::from(errors.iter().any(is_denied));
                 self.inner
                     .denied_data_writes
                     .fetch_add(count, Ordering::Relaxed);

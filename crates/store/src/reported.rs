@@ -57,10 +57,19 @@ impl From<Errors> for Reported {
 
 impl From<Error> for Reported {
     fn from(error: Error) -> Self {
-        let message = error.to_string();
         match error {
             Error::Data(errors) | Error::Upgrade { errors, .. } => errors.into(),
-            Error::Engine(error) => Self::from(&error),
+            error => Self::from(&error),
+        }
+    }
+}
+
+impl From<&Error> for Reported {
+    fn from(error: &Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Data(errors) | Error::Upgrade { errors, .. } => errors.clone().into(),
+            Error::Engine(error) => Self::from(error),
             Error::Precondition => {
                 Self::new(Cause::Precondition, ErrorTag::OperationFailed, message)
             }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use clap::Args;
 use espalier_documents::{Documents, Policy};
 use espalier_keyspace::Finding;
+use espalier_service::audit;
 use espalier_stats::Stats;
 use espalier_store::{Store, Subspace, Validation};
 use serde_json::json;
 
+use crate::commands::audit::failure as audit_failure;
 use crate::commands::store_url::StoreUrl;
 use crate::endpoint::{self, OpenMode};
 use crate::settings::{OutputOptions, Settings};
@@ -17,8 +19,8 @@ use espalier_terminal::output::escaped;
 use espalier_terminal::progress::Progress;
 use espalier_terminal::{Failure, Result};
 
-/// Examine a store: the engine's own structures, the catalog, every key and value of trees, statistics
-/// and documents
+/// Examine a store: the engine's own structures, the catalog, every key and value of trees, statistics,
+/// documents and the audit log
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -60,6 +62,7 @@ impl Check {
                 progress.set(keys);
             })?);
             keys += check_documents(&store, &mut findings)?;
+            keys += check_audit_log(&store, &mut findings)?;
         }
         progress.finish();
         // After the store was closed: an open one has more files.
@@ -149,4 +152,14 @@ fn check_documents(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
         }
     }
     Ok(count)
+}
+
+/// Checks the audit log; returns the number of records.
+fn check_audit_log(store: &Store, findings: &mut Vec<Finding>) -> Result<u64> {
+    let checked = audit::check(&*store.driver().snapshot()?).map_err(audit_failure)?;
+    findings.extend(checked.problems.into_iter().map(|problem| Finding {
+        place: "audit log".to_owned(),
+        problem,
+    }));
+    Ok(checked.records)
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each: arguments, execution and output.
 
 mod admin_api;
+mod audit;
 mod backup;
 mod check;
 mod commit;
@@ -41,6 +42,7 @@ mod users;
 mod validate;
 mod version_routes;
 
+pub use audit::AuditCommand;
 pub use backup::Backup;
 pub use check::Check;
 pub use commit::Commit;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_service::access::Caller;
-use espalier_service::session::{NewSession, SessionKind, Transport};
+use espalier_service::session::{NewSession, Session, SessionKind, Transport};
 use espalier_service::{ChangeNote, Service, SessionDatastore};
 use espalier_store::{
     Commit, CommitInfo, Edit, Error, LoadOptions, Retention, Store, SystemClock, Tree,
@@ -118,6 +118,18 @@ pub(super) fn set_validation(store: &Store, settings: &Settings) -> Result<()> {
     })
 }
 
+/// The session of a command on a store.
+pub fn command_session(service: &Service, name: &str) -> Result<Arc<Session>> {
+    let session = service.sessions().open(NewSession {
+        caller: Caller::default(),
+        transport: Transport::CommandLine,
+        peer: String::new(),
+        kind: SessionKind::Connection,
+        name: name.to_owned(),
+    });
+    session.map_err(|error| Failure::data(error.to_string()))
+}
+
 impl Local {
     /// Opens the tree named by the settings for one command, as [`open_tree`] does. If modules are replaced for a
     /// change that is then rejected, the previous ones are restored.
@@ -149,14 +161,7 @@ impl Local {
         let source = source_of(&tree, settings)?;
         let store = tree.store().clone();
         let service = Service::without_access_control(tree.clone())?;
-        let session = service.sessions().open(NewSession {
-            caller: Caller::default(),
-            transport: Transport::CommandLine,
-            peer: String::new(),
-            kind: SessionKind::Connection,
-            name: settings.session().to_owned(),
-        });
-        let session = session.map_err(|error| Failure::data(error.to_string()))?;
+        let session = command_session(&service, settings.session())?;
         Ok(Self {
             of: service.datastore(&session, tree),
             store,

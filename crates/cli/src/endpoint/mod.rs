@@ -10,6 +10,7 @@ mod local;
 mod open;
 mod operations;
 mod remote;
+mod remote_audit;
 mod remote_error;
 mod remote_operations;
 mod remote_versions;
@@ -24,8 +25,8 @@ pub use engine::{
 };
 pub use interface::{Change, Changed, EditParameters, Endpoint, Loaded, Read, TestChoice, Upload};
 pub use local::{
-    annotated_tree, open_driver, open_store, open_store_for_command, open_tree, source_of,
-    store_on, tree_of,
+    annotated_tree, command_session, open_driver, open_store, open_store_for_command, open_tree,
+    source_of, store_on, tree_of,
 };
 pub use open::{open, open_existing};
 pub use operations::{

@@ -22,6 +22,7 @@ use serde::Serialize;
 use ureq::http::header::AUTHORIZATION;
 use ureq::http::{HeaderValue, Response, StatusCode};
 use ureq::tls::TlsConfig;
+use ureq::typestate::WithBody;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectProxyConnector, Connector, TcpConnector};
 use ureq::{Agent, Body, RequestBuilder, SendBody};
@@ -153,8 +154,20 @@ impl Remote {
 
     /// Sends a JSON body.
     pub(super) fn post_json(&self, path: &str, body: &impl Serialize) -> Result<Response<Body>> {
+        self.send_json(self.agent.post(format!("{}{path}", self.base)), body)
+    }
+
+    /// Sends a JSON Merge Patch.
+    pub(super) fn patch_json(&self, path: &str, body: &impl Serialize) -> Result<Response<Body>> {
+        self.send_json(self.agent.patch(format!("{}{path}", self.base)), body)
+    }
+
+    fn send_json(
+        &self,
+        request: RequestBuilder<WithBody>,
+        body: &impl Serialize,
+    ) -> Result<Response<Body>> {
         let text = serde_json::to_vec(body).map_err(io::Error::from)?;
-        let request = self.agent.post(format!("{}{path}", self.base));
         let answer = self
             .with_identity(request)
             .header("content-type", "application/json")

@@ -107,7 +107,8 @@ fn is_restconf_error(answer: &Response<Body>) -> bool {
     media_type.is_some_and(|value| value == "application/yang-data+json")
 }
 
-fn read_json<T: for<'d> Deserialize<'d>>(answer: Response<Body>) -> Result<T> {
+/// The JSON of a successful response.
+pub(super) fn read_json<T: for<'d> Deserialize<'d>>(answer: Response<Body>) -> Result<T> {
     let mut answer = success(answer)?;
     let body = answer.body_mut().with_config().limit(PAGE_BYTES_MAX);
     let text = body

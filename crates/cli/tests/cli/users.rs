@@ -9,16 +9,16 @@ use crate::interfaces_data::store;
 use crate::process::{Answer, Outcome, Sandbox, Server};
 
 /// The password of all users. No output contains this text.
-const PASSWORD: &str = "correct horse";
+pub const PASSWORD: &str = "correct horse";
 
 const INTERFACES: &str = "/restconf/data/ietf-interfaces:interfaces";
 
-const ETH0: &str = "/ietf-interfaces:interfaces/interface=eth0";
+pub const ETH0: &str = "/ietf-interfaces:interfaces/interface=eth0";
 
 /// A longer time than the server takes to find a change of users by another process.
 const CHANGE_MAX: Duration = Duration::from_secs(20);
 
-fn add_user(sandbox: &Sandbox, arguments: &[&str]) {
+pub fn add_user(sandbox: &Sandbox, arguments: &[&str]) {
     let command = [&["user", "add"], arguments, &["--store", "embedded:store"]].concat();
     sandbox.run_with(&command, PASSWORD.as_bytes(), &[]).ok();
 }
@@ -35,7 +35,7 @@ fn token_text(token: &serde_json::Value) -> String {
 }
 
 /// Runs a command with a password on the server.
-fn run_as(sandbox: &Sandbox, server: &Server, user: &str, arguments: &[&str]) -> Outcome {
+pub fn run_as(sandbox: &Sandbox, server: &Server, user: &str, arguments: &[&str]) -> Outcome {
     let access = ["--server", &server.url, "--user", user];
     let arguments = [arguments, &access].concat();
     sandbox.run_with(&arguments, b"", &[("ESPALIER_PASSWORD", PASSWORD)])
@@ -47,12 +47,18 @@ fn run_with_token(sandbox: &Sandbox, server: &Server, token: &str, arguments: &[
 }
 
 /// Sends a request with JSON and these headers.
-fn send(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+pub fn send(
+    server: &Server,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
     let json = ("content-type", "application/json");
     server.request_with(method, path, &[headers, &[json]].concat(), Some(body))
 }
 
-fn basic(user: &str, password: &str) -> String {
+pub fn basic(user: &str, password: &str) -> String {
     use base64::Engine;
     let text = format!("{user}:{password}");
     let text = base64::engine::general_purpose::STANDARD.encode(text);
@@ -60,7 +66,7 @@ fn basic(user: &str, password: &str) -> String {
 }
 
 /// Waits until a request without credentials, or with those of `authorization`, gets a status.
-fn wait_for_status(server: &Server, authorization: Option<&str>, status: u16) {
+pub fn wait_for_status(server: &Server, authorization: Option<&str>, status: u16) {
     let headers: Vec<_> = authorization
         .map(|value| ("authorization", value))
         .into_iter()

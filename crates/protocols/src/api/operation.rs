@@ -1,6 +1,7 @@
 //! The description of an operation of an API.
 
 use axum::body::Body;
+use espalier_service::audit::AuditOperation;
 use http::{Method, Response};
 
 use super::parsed_request::{Call, JSON, MERGE_PATCH};
@@ -164,6 +165,16 @@ pub(crate) struct Operation<S> {
 }
 
 impl<S> Operation<S> {
+    /// The operation in the audit log.
+    pub(crate) fn audited(&self) -> AuditOperation {
+        match (&self.method, self.request) {
+            (method, _) if method.is_safe() => AuditOperation::Read,
+            (&Method::DELETE, _) => AuditOperation::Delete,
+            (_, Content::Lines | Content::Text) => AuditOperation::Load,
+            _ => AuditOperation::Edit,
+        }
+    }
+
     /// The variable parts of `path`, still encoded; `None` if the path is not one of this operation.
     pub(crate) fn variable_parts<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
         if self.path.split('/').count() != path.split('/').count() {

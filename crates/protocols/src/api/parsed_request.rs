@@ -1,11 +1,12 @@
 //! A parsed request, as a handler receives it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::str::FromStr;
 
 use axum::body::Body;
 use espalier_documents::{ErrorKind, check_strict_json, parse_strict_json};
 use espalier_service::access::{Resource, ResourceAccess};
+use espalier_service::audit::{AuditTarget, PATHS_MAX};
 use http::header::{CONTENT_TYPE, ETAG, HeaderName, LOCATION};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -14,12 +15,16 @@ use serde_json::Value as Json;
 
 use super::problem::{Problem, Result};
 use crate::intake::{Held, Staged, StagedReader, media};
+use crate::request_session::Peer;
 
 /// The media type of JSON.
 pub(crate) const JSON: &str = "application/json";
 
 /// The media type of JSON Merge Patch (RFC 7396).
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// Maximum number of changed resources of a request that its audit record names.
+const CHANGED_MAX: usize = PATHS_MAX;
 
 /// The patch formats that are supported (RFC 5789 §3.1).
 pub(crate) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
@@ -30,9 +35,22 @@ pub(crate) struct Call<'a, S> {
     pub(crate) path: Vec<String>,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: &'a HeaderMap,
+    /// Who sent the request; `None` if nobody is authenticated.
+    pub(crate) peer: Option<&'a Peer>,
     pub(crate) body: CallBody,
     /// What the user may do.
     pub(crate) access: ResourceAccess,
+    /// The resources that the request changes, or wants to.
+    pub(crate) changed: RefCell<Vec<AuditTarget>>,
+}
+
+/// The resource in the audit log.
+fn audit_target(resource: Resource<'_>) -> Option<AuditTarget> {
+    match resource {
+        Resource::Collection(name) => Some(AuditTarget::Collection(name.to_owned())),
+        Resource::Statistics(name) => Some(AuditTarget::Metric(name.to_owned())),
+        Resource::StatisticsSettings | Resource::AuditLog => None,
+    }
 }
 
 /// The body of a request.
@@ -54,6 +72,12 @@ impl<S> Call<'_, S> {
 
     /// Rejects a change that the user is not permitted.
     pub(crate) fn require_change(&self, resource: Resource<'_>) -> Result<()> {
+        if let Some(target) = audit_target(resource) {
+            let mut changed = self.changed.borrow_mut();
+            if !changed.contains(&target) && changed.len() < CHANGED_MAX {
+                changed.push(target);
+            }
+        }
         match self.access.may_change(resource) {
             true => Ok(()),
             false => Err(Problem::denied(resource)),

@@ -47,6 +47,11 @@ impl Problem {
         }
     }
 
+    /// The kind of error, for programs.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     /// The request is invalid: 400.
     pub(crate) fn request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "request", detail)

@@ -1,6 +1,6 @@
 //! Dispatches requests to their handlers, on threads that may block.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::routing::{any, get};
 use espalier_service::access::{Resource, ResourceAccess};
+use espalier_service::audit::{AuditEntry, AuditKind, AuditResult, AuditTarget};
 use http::header::{ALLOW, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -22,7 +23,7 @@ use super::parsed_request::{
 };
 use super::problem::{Problem, Result};
 use crate::intake::{Held, Intake, media};
-use crate::request_session::Peer;
+use crate::request_session::{Peer, unnamed_session};
 
 /// The description of an API.
 pub(crate) struct Api {
@@ -136,15 +137,19 @@ async fn dispatch<S: Send + Sync + 'static>(
             path: path.collect::<Result<_>>()?,
             query: check_query(operation, parameters(parts.uri.query())?)?,
             headers: &parts.headers,
+            peer: parts.extensions.get(),
             body,
             access: resource_access(&parts)?,
+            changed: RefCell::default(),
         };
-        match (state.resource_of)(&call) {
-            Some(resource) if operation.method.is_safe() => call.require_read(resource)?,
-            Some(resource) => call.require_change(resource)?,
-            None => {}
-        }
-        (operation.handler)(&call)
+        let required = match (state.resource_of)(&call) {
+            Some(resource) if operation.method.is_safe() => call.require_read(resource),
+            Some(resource) => call.require_change(resource),
+            None => Ok(()),
+        };
+        let handled = required.and_then(|()| (operation.handler)(&call));
+        let audited = audit(&parts, operation, call.changed.take(), handled.as_ref());
+        handled.and_then(|response| audited.map(|()| response))
     });
     let mut response = handled
         .await
@@ -153,6 +158,35 @@ async fn dispatch<S: Send + Sync + 'static>(
         *response.body_mut() = Body::empty();
     }
     Ok(response)
+}
+
+/// Appends the record of a request, if such requests are recorded.
+fn audit<S>(
+    parts: &Parts,
+    operation: &Operation<S>,
+    changed: Vec<AuditTarget>,
+    handled: std::result::Result<&Response<Body>, &Problem>,
+) -> Result<()> {
+    let Some(peer) = parts.extensions.get::<Peer>() else {
+        return Ok(());
+    };
+    let mut entry = AuditEntry::new(operation.audited());
+    if let Err(problem) = handled {
+        entry.result = AuditResult::Error(problem.kind().to_owned());
+    }
+    let is_denied = entry.is_of_kind(AuditKind::Denials);
+    if !is_denied && !peer.service.audit().records(entry.operation.kind()) {
+        return Ok(());
+    }
+    entry.add_path(|| parts.uri.path().to_owned());
+    let mut changed = changed.into_iter();
+    entry.target = changed.next();
+    changed.for_each(|target| entry.add_path(|| target.to_string()));
+    let appended = peer
+        .service
+        .audit()
+        .append(entry.of_session(&unnamed_session(&peer.service, Some(peer))));
+    appended.map_err(|error| Problem::internal(error.to_string()))
 }
 
 /// What the user of a request may do; everything if nobody is authenticated. Blocks: it may read from the engine.

@@ -1,15 +1,16 @@
 //! The authentication of the requests of one connection.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use espalier_service::Service;
 use espalier_service::access::Caller;
 use espalier_service::identity::{
     AuthenticationError, Credentials, HttpCredentialsError, Peer, parse_authorization,
 };
 use espalier_service::session::Transport;
+use espalier_service::{Door, Service};
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
@@ -44,6 +45,8 @@ pub(super) struct ConnectionLogin {
     proven: Credentials,
     /// The user of `proven`, as it was looked up last.
     known: Mutex<Option<KnownUser>>,
+    /// The user whose login is in the audit log.
+    recorded: Arc<Mutex<Option<String>>>,
 }
 
 struct KnownUser {
@@ -81,6 +84,7 @@ impl ConnectionLogin {
             peer,
             proven,
             known: Mutex::default(),
+            recorded: Arc::default(),
         }
     }
 
@@ -119,7 +123,7 @@ impl ConnectionLogin {
             // Only compares the state in memory.
             return self
                 .service
-                .log_in(&self.proven, self.peer)
+                .log_in(&self.proven, self.door())
                 .map_err(LoginFailure::Refused);
         }
         let generation = self.service.accounts().generation();
@@ -138,9 +142,25 @@ impl ConnectionLogin {
         Ok(caller)
     }
 
+    fn door(&self) -> Door {
+        Door {
+            transport: self.transport,
+            peer: self.peer,
+        }
+    }
+
     async fn verify(&self, credentials: Credentials) -> Result<Caller, LoginFailure> {
-        let (service, peer) = (self.service.clone(), self.peer);
-        let verified = move || service.log_in(&credentials, peer);
+        let (service, door) = (self.service.clone(), self.door());
+        let recorded = Arc::clone(&self.recorded);
+        let verified = move || {
+            let caller = service.log_in(&credentials, door)?;
+            let is_recorded = recorded.lock().as_ref() == Some(&caller.user);
+            if !is_recorded {
+                service.record_login(&caller, door)?;
+                *recorded.lock() = Some(caller.user.clone());
+            }
+            Ok(caller)
+        };
         match tokio::task::spawn_blocking(verified).await {
             Ok(verified) => verified.map_err(LoginFailure::Refused),
             Err(error) => {

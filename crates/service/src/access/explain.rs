@@ -72,7 +72,8 @@ impl AccessPolicy {
                 RuleKind::Operation(_)
                 | RuleKind::Notification(_)
                 | RuleKind::Collection(_)
-                | RuleKind::Statistics(_) => None,
+                | RuleKind::Statistics(_)
+                | RuleKind::AuditLog => None,
             })
             .collect();
         let mut decided = permitted(AccessReason::Default("read-default"));

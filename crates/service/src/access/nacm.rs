@@ -97,6 +97,8 @@ pub enum RuleKind {
     Collection(String),
     /// Statistics, by a `name-pattern` of the names of metrics.
     Statistics(String),
+    /// The audit log.
+    AuditLog,
 }
 
 impl Default for NacmConfig {
@@ -274,6 +276,11 @@ impl<'a> Reader<'a> {
             .or_else(|| self.text("path").map(RuleKind::Data))
             .or_else(|| self.text("collection").map(RuleKind::Collection))
             .or_else(|| self.text("statistics").map(RuleKind::Statistics))
+            .or_else(|| {
+                self.children("audit-log")
+                    .next()
+                    .map(|_| RuleKind::AuditLog)
+            })
             .unwrap_or(RuleKind::Any);
         Rule {
             name: self.text("name").unwrap_or_default(),

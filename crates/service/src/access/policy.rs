@@ -152,7 +152,8 @@ impl AccessPolicy {
             RuleKind::Operation(_)
             | RuleKind::Notification(_)
             | RuleKind::Collection(_)
-            | RuleKind::Statistics(_) => return None,
+            | RuleKind::Statistics(_)
+            | RuleKind::AuditLog => return None,
         };
         let module = match &rule.module {
             None => None,

@@ -20,6 +20,8 @@ pub enum Resource<'a> {
     Statistics(&'a str),
     /// The settings of all statistics: only rules for every metric match.
     StatisticsSettings,
+    /// The audit log, with its settings. Denied unless a rule permits it.
+    AuditLog,
 }
 
 impl std::fmt::Display for Resource<'_> {
@@ -27,6 +29,7 @@ impl std::fmt::Display for Resource<'_> {
         match self {
             Self::Collection(name) => write!(f, "the collection {name:?}"),
             Self::Statistics(name) => write!(f, "the metric {name:?}"),
+            Self::AuditLog => f.write_str("the audit log"),
             Self::StatisticsSettings => f.write_str("the settings of statistics"),
         }
     }
@@ -87,6 +90,7 @@ impl ResourceAccess {
         });
         let effect = match (decided, operation) {
             (Some(rule), _) => rule.effect,
+            (None, _) if resource == Resource::AuditLog => RuleEffect::Deny,
             (None, AccessOperation::Read) => config.defaults.read,
             (None, _) => config.defaults.write,
         };
@@ -96,7 +100,7 @@ impl ResourceAccess {
 
 fn is_for(kind: &RuleKind, resource: Resource<'_>) -> bool {
     match (kind, resource) {
-        (RuleKind::Any, _) => true,
+        (RuleKind::Any, _) | (RuleKind::AuditLog, Resource::AuditLog) => true,
         (RuleKind::Collection(pattern), Resource::Collection(name))
         | (RuleKind::Statistics(pattern), Resource::Statistics(name)) => matches(pattern, name),
         (RuleKind::Statistics(pattern), Resource::StatisticsSettings) => pattern == "*",

@@ -70,7 +70,10 @@ impl NamedRule {
                 operations: rule.operations,
                 is_permit: rule.effect == RuleEffect::Permit,
             }),
-            RuleKind::Data(_) | RuleKind::Collection(_) | RuleKind::Statistics(_) => None,
+            RuleKind::Data(_)
+            | RuleKind::Collection(_)
+            | RuleKind::Statistics(_)
+            | RuleKind::AuditLog => None,
         }
     }
 

@@ -28,6 +28,9 @@ pub enum AuditError {
     /// The stored settings cannot be read by this version.
     #[error("the stored settings of the audit log are not readable by this version: {0}")]
     Settings(String),
+    /// Requested settings are not accepted.
+    #[error("these are no settings of the audit log: {0}")]
+    InvalidSettings(String),
     /// A record could not be converted to JSON.
     #[error("an audit record cannot be converted to JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -1,6 +1,6 @@
 //! The audit log: an append-only record of each login, write, operation and denial, in the key space.
 //!
-//! A front end fills an [`AuditEntry`] for each request and passes it to [`AuditLog::append`]. The log adds a
+//! [`crate::SessionDatastore`] fills an [`AuditEntry`] for each call and passes it to [`AuditLog::append`]. The log adds a
 //! time and a unique [`AuditSequence`], and stores the record as one row. The row's key is unique without
 //! reading anything, so any number of processes append to one store and never conflict.
 //!
@@ -10,9 +10,13 @@
 //! | `record` | a record, its bounds and its stored form |
 //! | `sequence` | the order and the keys of records |
 //! | `settings` | which kinds are recorded, durability and retention; stored, the same for all processes |
+//! | `trail` | the log as the service uses it |
 //! | `log`, `log_state` | appending; `pending` queues records, `group` commits them |
 //! | `query`, `criteria` | reading pages of records by time, user, operation, result and path |
+//! | `parameters` | queries as parameters of requests |
 //! | `retention` | deleting the oldest records in bounded steps |
+//! | `failed_logins` | limits the records of failed logins |
+//! | `check` | finds damaged records |
 //! | `export` | records as JSON lines |
 //! | `follow` | a stream of new records |
 //! | `sink`, `syslog`, `json_lines_file` | copies of new records, sent by a thread with a bounded queue |
@@ -21,15 +25,18 @@
 //! describes, is refused: logins and denials have no commit, and a record names the version that the commit
 //! made, which is unknown before.
 
+mod check;
 mod criteria;
 mod error;
 mod export;
+mod failed_logins;
 mod follow;
 mod group;
 mod json_lines_file;
 mod log;
 mod log_state;
 mod operation;
+mod parameters;
 mod pending;
 mod query;
 mod record;
@@ -38,11 +45,15 @@ mod sequence;
 mod settings;
 mod sink;
 mod syslog;
+mod trail;
 mod truncate;
 
+pub use check::{AuditCheck, UNREADABLE_LISTED_MAX, check};
 pub use criteria::{AuditCriteria, ResultCriterion};
 pub use error::AuditError;
 pub use export::{export, write_json_line};
+pub use failed_logins::FAILED_LOGINS_RECORDED_MAX;
+pub(crate) use failed_logins::FailedLogins;
 pub use follow::{AuditFollower, FOLLOW_OVERLAP, FOLLOW_SEEN_MAX, FollowStart};
 pub use group::{GROUP_BYTES_MAX, GROUP_RECORDS_MAX, STRICT_TRIES_MAX};
 pub use json_lines_file::JsonLinesFile;
@@ -64,4 +75,5 @@ pub use settings::{
 };
 pub use sink::{AuditOutput, AuditSink, SINK_CLOSE_MAX, SINK_QUEUE_MAX};
 pub use syslog::{InvalidSyslogAddress, SYSLOG_LINE_BYTES_MAX, Syslog, SyslogAddress, syslog_line};
+pub use trail::AuditTrail;
 pub use truncate::TRUNCATION_MARK;

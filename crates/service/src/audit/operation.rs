@@ -68,12 +68,18 @@ operations! {
     SessionExpired = "session-expired", Logins;
     /// A session is ended by another one.
     SessionKilled = "session-killed", Logins;
+    /// A user is added, or changed.
+    UserChanged = "user-changed", Logins;
+    /// A user is removed, with its tokens.
+    UserRemoved = "user-removed", Logins;
     /// A token is created.
     TokenCreated = "token-created", Logins;
     /// A token is revoked.
     TokenRevoked = "token-revoked", Logins;
     /// Data is read. Not recorded by default.
     Read = "read", Reads;
+    /// Data, or the modules of an upgrade, are validated. Not recorded by default.
+    Validate = "validate", Reads;
     /// A subscription begins. Not recorded by default.
     Subscribe = "subscribe", Reads;
     /// Data is changed.
@@ -88,6 +94,8 @@ operations! {
     Cancel = "cancel", Writes;
     /// The changes of a candidate are discarded.
     Discard = "discard", Writes;
+    /// A candidate is rebased on running.
+    Update = "update", Writes;
     /// A datastore is replaced with a copy of another.
     Copy = "copy", Writes;
     /// A datastore, a collection, a metric or a dataspace is deleted.
@@ -98,6 +106,8 @@ operations! {
     Unlock = "unlock", Writes;
     /// A datastore is set back to an older version.
     Rollback = "rollback", Writes;
+    /// The number of versions to keep is changed; older ones are removed.
+    SetRetention = "set-retention", Writes;
     /// Modules are installed, upgraded or removed.
     SchemaChange = "schema-change", Writes;
     /// An RPC or an action is executed.

@@ -1,6 +1,7 @@
 //! Records: what a front end fills in, and the stored form.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use espalier_store::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -99,6 +100,8 @@ pub enum AuditTarget {
     Collection(String),
     /// A metric.
     Metric(String),
+    /// A user, by its name.
+    User(String),
     /// A session, by its id.
     Session(String),
     /// A token, by its id.
@@ -245,8 +248,27 @@ impl AuditTarget {
             Self::SchemaSet { dataspace, name } => vec![dataspace, name],
             Self::Collection(name)
             | Self::Metric(name)
+            | Self::User(name)
             | Self::Session(name)
             | Self::Token(name) => vec![name],
+        }
+    }
+}
+
+impl fmt::Display for AuditTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Datastore {
+                dataspace,
+                anchor,
+                datastore,
+            } => write!(f, "datastore {dataspace}/{anchor}/{datastore}"),
+            Self::SchemaSet { dataspace, name } => write!(f, "schema-set {dataspace}/{name}"),
+            Self::Collection(name) => write!(f, "collection {name}"),
+            Self::Metric(name) => write!(f, "metric {name}"),
+            Self::User(name) => write!(f, "user {name}"),
+            Self::Session(id) => write!(f, "session {id}"),
+            Self::Token(id) => write!(f, "token {id}"),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use espalier_keyspace::{Batch, Driver, Snapshot};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::error::AuditError;
 use super::operation::AuditKind;
@@ -130,6 +131,28 @@ impl AuditSettings {
         }
     }
 
+    /// These settings, changed by a JSON Merge Patch (RFC 7396) of their JSON.
+    ///
+    /// # Errors
+    /// [`AuditError::Settings`] for members or values that there are not.
+    pub fn patched(&self, patch: &Json) -> Result<Self, AuditError> {
+        let mut merged = serde_json::to_value(self)?;
+        merge(&mut merged, patch);
+        let invalid = |message: String| AuditError::InvalidSettings(message);
+        let settings: Self =
+            serde_json::from_value(merged.clone()).map_err(|error| invalid(error.to_string()))?;
+        if settings.format != self.format || serde_json::to_value(&settings)? != merged {
+            let known = serde_json::to_string(self)?;
+            return Err(invalid(format!("the settings at present are {known}")));
+        }
+        if settings.records_max == 0 || settings.age_seconds_max == 0 {
+            let message =
+                "records-max and age-seconds-max are at least 1; the mode off records nothing";
+            return Err(invalid(message.to_owned()));
+        }
+        Ok(settings)
+    }
+
     /// Stores the settings. Open logs of all processes follow within
     /// [`crate::audit::MAINTENANCE_INTERVAL`].
     ///
@@ -140,5 +163,45 @@ impl AuditSettings {
         batch.put(settings_key(), serde_json::to_vec(self)?);
         driver.commit(batch)?;
         Ok(())
+    }
+}
+
+fn merge(target: &mut Json, patch: &Json) {
+    match (target, patch) {
+        (Json::Object(target), Json::Object(patch)) => {
+            for (name, value) in patch {
+                merge(target.entry(name).or_insert(Json::Null), value);
+            }
+        }
+        (target, patch) => *target = patch.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_patch_changes_what_it_names_and_nothing_unknown() {
+        let settings = AuditSettings::default();
+        let changed = settings
+            .patched(&json!({"mode": "strict", "filter": {"reads": true}}))
+            .unwrap();
+        assert_eq!(changed.mode, AuditMode::Strict);
+        assert!(changed.filter.reads && changed.filter.writes);
+        assert_eq!(changed.records_max, AUDIT_RECORDS_MAX);
+        for wrong in [
+            json!({"mode": "loud"}),
+            json!({"filter": {"dreams": true}}),
+            json!({"records-max": 0}),
+            json!({"records-max": null}),
+            json!({"format": 2}),
+            json!({"colour": "red"}),
+            json!([]),
+        ] {
+            assert!(settings.patched(&wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::record::{AuditRecord, AuditResult, AuditTarget, time_text};
+use super::record::{AuditRecord, AuditResult, time_text};
 use super::sink::AuditOutput;
 use super::truncate::truncate;
 
@@ -191,7 +191,7 @@ pub fn syslog_line(record: &AuditRecord, hostname: &str, process: u32) -> String
         }
     }
     if let Some(target) = &entry.target {
-        add("target", &target_text(target));
+        add("target", &target.to_string());
     }
     if let Some(version) = entry.version {
         add("version", &version.to_string());
@@ -248,19 +248,4 @@ fn escape(text: &str, needs_backslash: impl Fn(char) -> bool) -> String {
         escaped.push(character);
     }
     escaped
-}
-
-fn target_text(target: &AuditTarget) -> String {
-    match target {
-        AuditTarget::Datastore {
-            dataspace,
-            anchor,
-            datastore,
-        } => format!("datastore {dataspace}/{anchor}/{datastore}"),
-        AuditTarget::SchemaSet { dataspace, name } => format!("schema-set {dataspace}/{name}"),
-        AuditTarget::Collection(name) => format!("collection {name}"),
-        AuditTarget::Metric(name) => format!("metric {name}"),
-        AuditTarget::Session(id) => format!("session {id}"),
-        AuditTarget::Token(id) => format!("token {id}"),
-    }
 }

@@ -1,6 +1,6 @@
 //! The anchor with the configuration of the server.
 
-use espalier_store::{Datastore, Error, Result, Store, Tree};
+use espalier_store::{Datastore, Error, Result, Store, Tree, UpgradeOptions};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::standard::{self, StandardModule};
 
@@ -41,13 +41,73 @@ pub(super) fn open(store: &Store) -> Result<Option<Tree>> {
     }
 }
 
-/// Creates the server anchor if there is none. Another process may do so at the same time.
-pub(super) fn create(store: &Store) -> Result<()> {
+/// Creates the server anchor if there is none, and gives it the modules of this version if they are newer. Another
+/// process may do so at the same time.
+pub(super) fn prepare(store: &Store) -> Result<()> {
     let existing_is_ok = |result: Result<()>| match result {
         Err(Error::Exists { .. }) => Ok(()),
         result => result,
     };
+    let source = server_source();
     existing_is_ok(store.create_dataspace(SERVER_DATASPACE))?;
-    existing_is_ok(store.create_schema_set(SERVER_DATASPACE, SERVER_ANCHOR, &server_source()))?;
-    existing_is_ok(store.create_anchor(SERVER_DATASPACE, SERVER_ANCHOR, SERVER_ANCHOR))
+    existing_is_ok(store.create_schema_set(SERVER_DATASPACE, SERVER_ANCHOR, &source))?;
+    existing_is_ok(store.create_anchor(SERVER_DATASPACE, SERVER_ANCHOR, SERVER_ANCHOR))?;
+    let stored = store.schema_set(SERVER_DATASPACE, SERVER_ANCHOR)?.source;
+    if is_newer(&source, &stored) {
+        let options = UpgradeOptions {
+            author: "espalier",
+            ..UpgradeOptions::default()
+        };
+        store.upgrade_schema_set(SERVER_DATASPACE, SERVER_ANCHOR, &source, options)?;
+    }
+    Ok(())
+}
+
+/// Whether a source has a module that another one lacks, or has an older revision of. The modules of a later version of
+/// this program are not newer, and stay.
+fn is_newer(source: &SchemaSource, stored: &SchemaSource) -> bool {
+    source.modules.iter().any(|module| {
+        let mut stored = stored.modules.iter();
+        let stored = stored.find(|stored| stored.name == module.name);
+        stored.is_none_or(|stored| stored.revision < module.revision)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use espalier_store::SystemClock;
+
+    use super::*;
+
+    #[test]
+    fn the_modules_of_an_older_version_are_replaced() {
+        let store = Store::open(
+            espalier_drivers::open("memory:").unwrap(),
+            Arc::new(SystemClock),
+        )
+        .unwrap();
+        let revision = "2026-11-28";
+        let mut old = server_source();
+        for module in &mut old.modules {
+            if module.name == "espalier-access" {
+                module.text = module.text.replacen(revision, "2026-11-01", 1);
+                module.revision = Some("2026-11-27".to_owned());
+            }
+        }
+        store.create_dataspace(SERVER_DATASPACE).unwrap();
+        store
+            .create_schema_set(SERVER_DATASPACE, SERVER_ANCHOR, &old)
+            .unwrap();
+        store
+            .create_anchor(SERVER_DATASPACE, SERVER_ANCHOR, SERVER_ANCHOR)
+            .unwrap();
+        prepare(&store).unwrap();
+        let stored = store
+            .schema_set(SERVER_DATASPACE, SERVER_ANCHOR)
+            .unwrap()
+            .source;
+        assert!(!is_newer(&server_source(), &stored));
+    }
 }

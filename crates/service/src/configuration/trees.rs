@@ -46,21 +46,25 @@ impl ConfigurationTrees {
     /// # Errors
     /// Those of the store.
     pub fn with_module(&self, module: &str) -> Result<Option<Tree>> {
-        match self.served() {
-            Some(served) if implements(&served, module) => Ok(Some(served)),
-            _ => self.server(),
+        match self.served_with(module) {
+            Some(served) => Ok(Some(served)),
+            None => self.server(),
         }
     }
 
-    /// As [`Self::with_module`], and creates the server anchor if it is needed.
+    fn served_with(&self, module: &str) -> Option<Tree> {
+        self.served().filter(|served| implements(served, module))
+    }
+
+    /// As [`Self::with_module`]. If the server anchor is needed, creates it, or replaces its modules by newer ones.
     ///
     /// # Errors
     /// Those of the store; `operation-failed` if another process deletes the server anchor now.
     pub fn for_writing(&self, module: &str) -> Result<Tree> {
-        if let Some(tree) = self.with_module(module)? {
-            return Ok(tree);
+        if let Some(served) = self.served_with(module) {
+            return Ok(served);
         }
-        server_anchor::create(&self.store)?;
+        server_anchor::prepare(&self.store)?;
         self.server()?.ok_or_else(|| {
             let message = format!("no datastore has the module {module}");
             Error::data(ErrorTag::OperationFailed, message)

@@ -2,8 +2,10 @@
 
 use espalier_store::{Commit, ConfirmOptions, Conflict, Resolution, Result};
 
+use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
 use crate::access::may_read;
+use crate::audit::AuditOperation;
 
 impl SessionDatastore {
     /// `<commit>` (RFC 6241 §8.3.4.1, §8.4), of a candidate.
@@ -15,8 +17,8 @@ impl SessionDatastore {
         confirm: ConfirmOptions<'_>,
         note: ChangeNote<'_>,
     ) -> Result<Commit> {
-        self.require_operation("commit")?;
-        self.change(note, None, |options| {
+        self.change(Call::new(AuditOperation::Commit), note, |options| {
+            self.require_operation("commit")?;
             self.tree.commit_confirmed(confirm, options)
         })
     }
@@ -26,9 +28,11 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::cancel_commit`](espalier_store::Tree::cancel_commit); `access-denied` for the operation.
     pub fn cancel_commit(&self, persist_id: Option<&str>, note: ChangeNote<'_>) -> Result<Commit> {
-        self.require_operation("cancel-commit")?;
         // The server restores what was there before: the rules on data do not apply.
-        self.unrestricted(note, |options| self.tree.cancel_commit(persist_id, options))
+        self.unrestricted(Call::new(AuditOperation::Cancel), note, |options| {
+            self.require_operation("cancel-commit")?;
+            self.tree.cancel_commit(persist_id, options)
+        })
     }
 
     /// `<discard-changes>` (RFC 6241 §8.3.4.2).
@@ -36,8 +40,10 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::discard`](espalier_store::Tree::discard); `access-denied` for the operation.
     pub fn discard_changes(&self, note: ChangeNote<'_>) -> Result<()> {
-        self.require_operation("discard-changes")?;
-        self.unrestricted(note, |options| self.tree.discard(options))
+        self.unrestricted(Call::new(AuditOperation::Discard), note, |options| {
+            self.require_operation("discard-changes")?;
+            self.tree.discard(options)
+        })
     }
 
     /// Rebases a candidate on the newest running.
@@ -45,8 +51,9 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::update`](espalier_store::Tree::update).
     pub fn update(&self, resolution: Resolution, note: ChangeNote<'_>) -> Result<Vec<Conflict>> {
+        let call = Call::new(AuditOperation::Update);
         let mut conflicts =
-            self.unrestricted(note, |options| self.tree.update(resolution, options))?;
+            self.unrestricted(call, note, |options| self.tree.update(resolution, options))?;
         let access = self.access()?;
         if let Some(table) = access.table() {
             conflicts.retain(|conflict| may_read(table, self.schema(), &conflict.path));
@@ -59,7 +66,9 @@ impl SessionDatastore {
     /// # Errors
     /// Every violated constraint; `access-denied` for the operation.
     pub fn validate(&self) -> Result<()> {
-        self.require_operation("validate")?;
-        self.counted(|_| self.tree.validate())
+        self.counted(Call::new(AuditOperation::Validate), |_| {
+            self.require_operation("validate")?;
+            self.tree.validate()
+        })
     }
 }

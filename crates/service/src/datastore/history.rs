@@ -5,8 +5,10 @@ use std::sync::Arc;
 use espalier_store::{Commit, CommitInfo, NodeChange, Result, Retention, View};
 use espalier_yang::Schema;
 
+use super::call::{Call, READ};
 use super::{ChangeNote, SessionDatastore};
 use crate::access::UserAccess;
+use crate::audit::AuditOperation;
 
 impl SessionDatastore {
     /// The commits up to version `from`, newest first.
@@ -14,7 +16,7 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::history`](espalier_store::Tree::history).
     pub fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
-        self.counted(|_| self.tree.history(from, limit))
+        self.counted(READ, |_| self.tree.history(from, limit))
     }
 
     /// The datastore at a version.
@@ -22,7 +24,7 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::at`](espalier_store::Tree::at).
     pub fn at(&self, version: u64) -> Result<View> {
-        self.counted(|_| {
+        self.counted(READ, |_| {
             let view = self.tree.at(version)?;
             let access = self
                 .service
@@ -41,7 +43,7 @@ impl SessionDatastore {
         to: u64,
         visit: &mut dyn FnMut(&Arc<Schema>, &NodeChange) -> Result<()>,
     ) -> Result<()> {
-        self.counted(|_| {
+        self.counted(READ, |_| {
             let mut known: Option<(Arc<Schema>, Arc<UserAccess>)> = None;
             self.tree.each_difference(from, to, &mut |schema, change| {
                 let access = match &known {
@@ -63,7 +65,9 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::rollback`](espalier_store::Tree::rollback); `access-denied` for each node that the user may not change.
     pub fn rollback(&self, version: u64, note: ChangeNote<'_>) -> Result<Commit> {
-        self.change(note, None, |options| self.tree.rollback(version, options))
+        self.change(Call::new(AuditOperation::Rollback), note, |options| {
+            self.tree.rollback(version, options)
+        })
     }
 
     /// How many versions are kept.
@@ -71,7 +75,7 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store.
     pub fn retention(&self) -> Result<Retention> {
-        self.counted(|_| self.tree.retention())
+        self.counted(READ, |_| self.tree.retention())
     }
 
     /// Sets how many versions are kept.
@@ -79,7 +83,9 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store; `access-denied` for a user with restrictions.
     pub fn set_retention(&self, retention: Retention) -> Result<()> {
-        self.require_unrestricted("retention")?;
-        self.changed(|_| self.tree.set_retention(retention))
+        self.changed(Call::new(AuditOperation::SetRetention), |_| {
+            self.require_unrestricted("retention")?;
+            self.tree.set_retention(retention)
+        })
     }
 }

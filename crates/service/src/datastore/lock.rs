@@ -4,6 +4,11 @@ use espalier_store::{Error, PartialLock, Result};
 use espalier_yang::{ErrorTag, InstancePath};
 
 use super::SessionDatastore;
+use super::call::Call;
+use crate::audit::AuditOperation;
+
+/// The module of partial locks (RFC 5717).
+const PARTIAL_LOCK: &str = "ietf-netconf-partial-lock";
 
 impl SessionDatastore {
     /// `<lock>` (RFC 6241 §7.5).
@@ -11,8 +16,10 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::lock`](espalier_store::Tree::lock); `access-denied` for the operation.
     pub fn lock(&self) -> Result<()> {
-        self.require_operation("lock")?;
-        self.counted(|_| self.tree.lock(self.session.owner()).map(drop))
+        self.counted(Call::new(AuditOperation::Lock), |_| {
+            self.require_operation("lock")?;
+            self.tree.lock(self.session.owner()).map(drop)
+        })
     }
 
     /// `<unlock>` (RFC 6241 §7.6).
@@ -20,8 +27,10 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::unlock`](espalier_store::Tree::unlock); `access-denied` for the operation.
     pub fn unlock(&self) -> Result<()> {
-        self.require_operation("unlock")?;
-        self.counted(|_| self.tree.unlock(self.session.owner()))
+        self.counted(Call::new(AuditOperation::Unlock), |_| {
+            self.require_operation("unlock")?;
+            self.tree.unlock(self.session.owner())
+        })
     }
 
     /// `<partial-lock>` (RFC 5717 §2.4.1). The user must be able to read every node (§2.4.1.1).
@@ -29,8 +38,8 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::partial_lock`](espalier_store::Tree::partial_lock); `access-denied`.
     pub fn partial_lock(&self, paths: &[InstancePath]) -> Result<PartialLock> {
-        self.require("ietf-netconf-partial-lock", "partial-lock")?;
-        self.counted(|access| {
+        self.counted(Call::on(AuditOperation::Lock, paths), |access| {
+            self.require(PARTIAL_LOCK, "partial-lock")?;
             if !paths.iter().all(|path| access.may_read(path)) {
                 return Err(Error::data(ErrorTag::AccessDenied, "access denied: read"));
             }
@@ -43,8 +52,10 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::partial_unlock`](espalier_store::Tree::partial_unlock); `access-denied` for the operation.
     pub fn partial_unlock(&self, id: u32) -> Result<()> {
-        self.require("ietf-netconf-partial-lock", "partial-unlock")?;
-        self.counted(|_| self.tree.partial_unlock(id, self.session.owner()))
+        self.counted(Call::new(AuditOperation::Unlock), |_| {
+            self.require(PARTIAL_LOCK, "partial-unlock")?;
+            self.tree.partial_unlock(id, self.session.owner())
+        })
     }
 
     /// Releases the lock of another session (RFC 6241 §7.9 does so by ending the session: the same permission).
@@ -52,8 +63,10 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::break_lock`](espalier_store::Tree::break_lock); `access-denied` for `kill-session`.
     pub fn break_lock(&self) -> Result<()> {
-        self.require_operation("kill-session")?;
-        self.counted(|_| self.tree.break_lock())
+        self.counted(Call::new(AuditOperation::Unlock), |_| {
+            self.require_operation("kill-session")?;
+            self.tree.break_lock()
+        })
     }
 
     /// As [`Self::break_lock`], for a partial lock.
@@ -61,8 +74,10 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::break_partial_lock`](espalier_store::Tree::break_partial_lock); `access-denied` for `kill-session`.
     pub fn break_partial_lock(&self, id: u32) -> Result<()> {
-        self.require_operation("kill-session")?;
-        self.counted(|_| self.tree.break_partial_lock(id))
+        self.counted(Call::new(AuditOperation::Unlock), |_| {
+            self.require_operation("kill-session")?;
+            self.tree.break_partial_lock(id)
+        })
     }
 
     /// Releases the locks of the session, discards its private candidate, and rolls back its confirmed commit.
@@ -70,7 +85,9 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store.
     pub fn end(&self) -> Result<()> {
-        self.changed(|_| self.tree.store().end_session(self.session.owner()))?;
+        self.changed(Call::new(AuditOperation::Logout), |_| {
+            self.tree.store().end_session(self.session.owner())
+        })?;
         self.service.sessions().close(self.session.id());
         Ok(())
     }

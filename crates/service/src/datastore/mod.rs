@@ -1,11 +1,12 @@
 //! A datastore as one session sees it.
 //!
 //! Every call goes the same way: the rules of the user are looked up, the store is called with them, the session
-//! counts the request. Front ends have this handle in place of [`espalier_store::Tree`].
+//! counts the request, the audit log gets a record. Front ends have this handle in place of [`espalier_store::Tree`].
 //!
 //! | file | content |
 //! |---|---|
 //! | `session_datastore.rs` | the handle, and what all operations share |
+//! | `call.rs` | what a call does, for the audit log |
 //! | `read.rs` | views |
 //! | `write.rs` | edits, loads, copies |
 //! | `candidate.rs` | commit, confirm, cancel, discard, update, validate |
@@ -13,6 +14,7 @@
 //! | `history.rs` | earlier versions |
 //! | `modules.rs` | changes of modules |
 
+mod call;
 mod candidate;
 mod history;
 mod lock;

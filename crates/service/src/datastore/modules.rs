@@ -3,7 +3,9 @@
 use espalier_store::{Result, UnknownData, UpgradeOptions, UpgradeReport};
 use espalier_yang::schema::SchemaSource;
 
+use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
+use crate::audit::AuditOperation;
 
 impl SessionDatastore {
     /// Replaces the modules, or with `is_trial` reports what would happen.
@@ -18,8 +20,12 @@ impl SessionDatastore {
         is_trial: bool,
         note: ChangeNote<'_>,
     ) -> Result<UpgradeReport> {
-        self.require_unrestricted("upgrade")?;
-        self.changed(|_| {
+        let operation = match is_trial {
+            true => AuditOperation::Validate,
+            false => AuditOperation::SchemaChange,
+        };
+        self.changed(Call::new(operation), |_| {
+            self.require_unrestricted("upgrade")?;
             let author = self.author(note.author);
             let options = UpgradeOptions {
                 unknown,

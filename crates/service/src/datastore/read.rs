@@ -1,11 +1,14 @@
 //! Reads.
 
+use std::slice;
 use std::time::Duration;
 
 use espalier_store::{Locks, PendingCommit, Result, Selection, View};
 use espalier_yang::InstancePath;
 
 use super::SessionDatastore;
+use super::call::{Call, READ};
+use crate::audit::AuditOperation;
 
 impl SessionDatastore {
     /// A view of the newest state.
@@ -13,7 +16,9 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store.
     pub fn view(&self) -> Result<View> {
-        self.counted(|access| Ok(self.tree.view()?.with_access(access.table().cloned())))
+        self.counted(READ, |access| {
+            Ok(self.tree.view()?.with_access(access.table().cloned()))
+        })
     }
 
     /// As [`Self::view`], for one read: an engine behind a network fetches what it needs in one round trip.
@@ -21,7 +26,8 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store.
     pub fn view_for_read(&self, path: &InstancePath, selection: &Selection) -> Result<View> {
-        self.counted(|access| {
+        let call = Call::on(AuditOperation::Read, slice::from_ref(path));
+        self.counted(call, |access| {
             let view = self.tree.view_for_read(path, selection)?;
             Ok(view.with_access(access.table().cloned()))
         })
@@ -32,7 +38,7 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store.
     pub fn locks(&self) -> Result<Locks> {
-        self.counted(|_| self.tree.locks())
+        self.counted(READ, |_| self.tree.locks())
     }
 
     /// The time within which a pending confirmed commit must be confirmed.

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use espalier_store::{CommitOptions, Datastore, Error, Guard, Result, Tree};
+use espalier_store::{CommitOptions, Datastore, Error, Result, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
+use super::call::{Call, Outcome};
 use crate::access::{UserAccess, hide_denied};
+use crate::audit::AuditEntry;
 use crate::service::Service;
 use crate::session::Session;
 
@@ -141,42 +143,41 @@ impl SessionDatastore {
         }
     }
 
-    pub(super) fn change<T>(
+    pub(super) fn change<T: Outcome>(
         &self,
+        call: Call<'_>,
         note: ChangeNote<'_>,
-        guard: Option<Guard<'_>>,
         run: impl FnOnce(CommitOptions<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.changed(|access| {
+        self.changed(call, |access| {
             let author = self.author(note.author);
-            let options = CommitOptions {
-                author: &author,
-                comment: note.comment,
-                session: self.session.owner(),
-                guard,
+            run(CommitOptions {
                 access: access.table(),
-                ..CommitOptions::default()
-            };
-            run(options)
+                ..self.commit_options(&author, note)
+            })
         })
     }
 
     /// A change that the rules on data do not apply to.
-    pub(super) fn unrestricted<T>(
+    pub(super) fn unrestricted<T: Outcome>(
         &self,
+        call: Call<'_>,
         note: ChangeNote<'_>,
         run: impl FnOnce(CommitOptions<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.changed(|_| {
+        self.changed(call, |_| {
             let author = self.author(note.author);
-            let options = CommitOptions {
-                author: &author,
-                comment: note.comment,
-                session: self.session.owner(),
-                ..CommitOptions::default()
-            };
-            run(options)
+            run(self.commit_options(&author, note))
         })
+    }
+
+    fn commit_options<'o>(&'o self, author: &'o str, note: ChangeNote<'o>) -> CommitOptions<'o> {
+        CommitOptions {
+            author,
+            comment: note.comment,
+            session: self.session.owner(),
+            ..CommitOptions::default()
+        }
     }
 
     /// The author of a change: the user; without one, the author that the request names.
@@ -188,8 +189,35 @@ impl SessionDatastore {
         }
     }
 
-    /// Runs a call, and counts it.
-    pub(super) fn counted<T>(&self, run: impl FnOnce(&UserAccess) -> Result<T>) -> Result<T> {
+    /// Runs a call, counts it, and appends its audit record.
+    pub(super) fn counted<T>(
+        &self,
+        call: Call<'_>,
+        run: impl FnOnce(&UserAccess) -> Result<T>,
+    ) -> Result<T> {
+        self.run(call, |_| None, run)
+    }
+
+    /// As [`Self::counted`], for a change.
+    pub(super) fn changed<T: Outcome>(
+        &self,
+        call: Call<'_>,
+        run: impl FnOnce(&UserAccess) -> Result<T>,
+    ) -> Result<T> {
+        let result = self.run(call, T::version, |access| {
+            self.require_write_scope()?;
+            run(access)
+        });
+        self.service.record_change(&self.tree, &result);
+        result
+    }
+
+    fn run<T>(
+        &self,
+        call: Call<'_>,
+        version: impl FnOnce(&T) -> Option<u64>,
+        run: impl FnOnce(&UserAccess) -> Result<T>,
+    ) -> Result<T> {
         let result = self.access().and_then(|access| {
             run(&access).map_err(|error| match (error, access.table()) {
                 (Error::Data(errors), Some(table)) => {
@@ -200,16 +228,41 @@ impl SessionDatastore {
         });
         let now = self.tree.store().now();
         self.session.record_request(now, result.is_err());
-        result
+        let audited = match &result {
+            Ok(done) => self.audit(call, || AuditEntry {
+                version: version(done),
+                ..call.entry(self.schema())
+            }),
+            Err(error) if is_denied(error) => self.append(call.failed_entry(self.schema(), error)),
+            Err(error) => self.audit(call, || call.failed_entry(self.schema(), error)),
+        };
+        // An operation that fails keeps its own error.
+        result.and_then(|done| audited.map(|()| done))
     }
 
-    /// As [`Self::counted`], for a change.
-    pub(super) fn changed<T>(&self, run: impl FnOnce(&UserAccess) -> Result<T>) -> Result<T> {
-        let result = self.counted(|access| {
-            self.require_write_scope()?;
-            run(access)
-        });
-        self.service.record_change(&self.tree, &result);
-        result
+    /// Appends the record of a call, if such calls are recorded.
+    fn audit(&self, call: Call<'_>, entry: impl FnOnce() -> AuditEntry) -> Result<()> {
+        match self.service.audit().records(call.operation.kind()) {
+            true => self.append(entry()),
+            false => Ok(()),
+        }
     }
+
+    fn append(&self, entry: AuditEntry) -> Result<()> {
+        let audit = self.service.audit();
+        audit.append(AuditEntry {
+            target: Some(audit.target(&self.tree)),
+            ..entry.of_session(&self.session)
+        })
+    }
+}
+
+/// Whether access control rejected the call.
+fn is_denied(error: &Error) -> bool {
+    let Error::Data(errors) = error else {
+        return false;
+    };
+    errors
+        .iter()
+        .any(|error| error.tag == ErrorTag::AccessDenied)
 }

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use espalier_store::{
-    Commit, Datastore, Edit, EditReport, ErrorOption, Guard, LoadOptions, LoadReport, Result,
-    Selection, TestOption,
+    Commit, CommitOptions, Datastore, Edit, EditReport, ErrorOption, Guard, LoadOptions,
+    LoadReport, Result, Selection, TestOption,
 };
 use espalier_yang::data::TreeBuilder;
 use espalier_yang::{InstancePath, Sink};
 
+use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
+use crate::audit::AuditOperation;
 use crate::identity::{PasswordHasher, PasswordHashing};
 
 impl SessionDatastore {
@@ -23,9 +25,9 @@ impl SessionDatastore {
         note: ChangeNote<'_>,
         guard: Option<Guard<'_>>,
     ) -> Result<Commit> {
-        self.change(note, guard, |options| {
+        self.change(Call::edit(edits), note, |options| {
             let edits = self.with_hashed_passwords(edits)?;
-            self.tree.commit(&edits, options)
+            self.tree.commit(&edits, CommitOptions { guard, ..options })
         })
     }
 
@@ -40,8 +42,8 @@ impl SessionDatastore {
         error: ErrorOption,
         note: ChangeNote<'_>,
     ) -> Result<EditReport> {
-        self.require_operation("edit-config")?;
-        self.change(note, None, |options| {
+        self.change(Call::edit(edits), note, |options| {
+            self.require_operation("edit-config")?;
             let edits = self.with_hashed_passwords(edits)?;
             self.tree.edit_config(&edits, test, error, options)
         })
@@ -56,7 +58,7 @@ impl SessionDatastore {
         options: LoadOptions<'_>,
         document: &mut dyn FnMut(&mut dyn Sink) -> Result<()>,
     ) -> Result<LoadReport> {
-        self.changed(|access| {
+        self.changed(Call::new(AuditOperation::Load), |access| {
             let author = self.author(options.author);
             let mut progress = options.progress;
             let mut report = |fragments| {
@@ -100,21 +102,25 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::copy_from`](espalier_store::Tree::copy_from); `access-denied`.
     pub fn copy_from(&self, source: &Self, note: ChangeNote<'_>) -> Result<Commit> {
-        self.require_operation("copy-config")?;
+        let call = Call::new(AuditOperation::Copy);
         let to_startup = (source.datastore(), self.datastore());
         if to_startup == (Datastore::Running, Datastore::Startup) {
-            return self.unrestricted(note, |options| self.tree.copy_from(&source.tree, options));
-        }
-        let view = source.view()?;
-        if view.shows_all(&InstancePath::root()) {
-            return self.change(note, None, |options| {
+            return self.unrestricted(call, note, |options| {
+                self.require_operation("copy-config")?;
                 self.tree.copy_from(&source.tree, options)
             });
         }
-        let mut builder = TreeBuilder::new();
-        view.read(&InstancePath::root(), &Selection::default(), &mut builder)?;
-        let edits = [Edit::replace_all(builder.finish()?)];
-        self.commit(&edits, note, None)
+        self.change(call, note, |options| {
+            self.require_operation("copy-config")?;
+            let view = source.view()?;
+            if view.shows_all(&InstancePath::root()) {
+                return self.tree.copy_from(&source.tree, options);
+            }
+            let mut builder = TreeBuilder::new();
+            view.read(&InstancePath::root(), &Selection::default(), &mut builder)?;
+            let edits = [Edit::replace_all(builder.finish()?)];
+            self.tree.commit(&edits, options)
+        })
     }
 
     /// `<delete-config>` (RFC 6241 §7.4).
@@ -122,7 +128,9 @@ impl SessionDatastore {
     /// # Errors
     /// Those of [`Tree::delete_datastore`](espalier_store::Tree::delete_datastore); `access-denied`.
     pub fn delete(&self, note: ChangeNote<'_>) -> Result<Commit> {
-        self.require_operation("delete-config")?;
-        self.change(note, None, |options| self.tree.delete_datastore(options))
+        self.change(Call::new(AuditOperation::Delete), note, |options| {
+            self.require_operation("delete-config")?;
+            self.tree.delete_datastore(options)
+        })
     }
 }

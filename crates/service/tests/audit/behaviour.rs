@@ -1,12 +1,12 @@
 //! Records are stored as they were filled in, and are there after closing.
 
 use espalier_service::audit::{
-    Appended, AuditEntry, AuditError, AuditFilter, AuditKind, AuditMode, AuditOperation,
-    AuditQuery, AuditResult, AuditSettings, AuditTarget,
+    Appended, AuditCheck, AuditEntry, AuditError, AuditFilter, AuditKind, AuditMode,
+    AuditOperation, AuditQuery, AuditResult, AuditSettings, AuditTarget, check,
 };
 
-use espalier_keyspace::Batch;
-use espalier_store::Clock;
+use espalier_keyspace::{Batch, Direction, KeyRange};
+use espalier_store::{Clock, Subspace};
 
 use crate::fixture::{Fixture, NOON, all, append, edit, on_every_engine};
 
@@ -209,4 +209,35 @@ fn rows_that_cannot_be_read_do_not_hide_the_others() {
         AuditOperation::Edit,
     ];
     assert!(operations.eq(expected));
+}
+
+#[test]
+fn a_check_finds_unreadable_records_and_a_wrong_counter() {
+    on_every_engine(|fixture| {
+        let log = fixture.log();
+        for number in 0..3 {
+            append(&log, edit("ada", &number.to_string()));
+        }
+        log.close();
+        let checked = || check(&*fixture.driver.snapshot().expect("a snapshot")).expect("a check");
+        let sound = AuditCheck {
+            records: 3,
+            problems: Vec::new(),
+        };
+        assert_eq!(checked(), sound);
+        let range = KeyRange::prefix(&[&Subspace::Service.key()[..], &[0x02]].concat());
+        let snapshot = fixture.driver.snapshot().expect("a snapshot");
+        let mut cursor = snapshot.scan(&range, Direction::Forward).expect("a cursor");
+        let (first, _) = cursor.next().expect("a row").expect("a record");
+        let first = first.to_vec();
+        drop(cursor);
+        let (second, mut batch) = ([&first[..], &[0]].concat(), Batch::new());
+        batch.put(first, b"{".to_vec());
+        batch.put(second, b"{}".to_vec());
+        fixture.driver.commit(batch).expect("committed");
+        let found = checked();
+        assert_eq!(found.records, 4);
+        assert_eq!(found.problems.len(), 3, "{found:?}");
+        assert!(found.problems[2].contains("the counter is 3"), "{found:?}");
+    });
 }

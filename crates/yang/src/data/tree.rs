@@ -2,6 +2,7 @@
 
 use super::sink::{Annotation, Annotations, Mark, Operation, Sink, Stop, deletes};
 use crate::error::{DataError, ErrorTag};
+use crate::path::Keys;
 use crate::schema::{NodeId, Schema};
 use crate::value::Value;
 
@@ -71,6 +72,19 @@ impl DataNode {
     pub fn keys(&self, schema: &Schema) -> Option<Vec<&Value>> {
         let keys = schema.node(self.node).keys().iter();
         keys.map(|&key| self.child(key)?.value()).collect()
+    }
+
+    /// What distinguishes the node from the other instances of its schema node: the keys of a list entry, the value of
+    /// a leaf-list entry.
+    pub fn instance(&self, schema: &Schema) -> Keys {
+        if schema.node(self.node).is_leaf_list() {
+            let value = self.value();
+            return value.map_or(Keys::None, |value| Keys::Values(vec![value.clone()]));
+        }
+        match self.keys(schema) {
+            Some(keys) if !keys.is_empty() => Keys::Values(keys.into_iter().cloned().collect()),
+            _ => Keys::None,
+        }
     }
 
     /// Its edit operation, if any.

@@ -85,6 +85,16 @@ pub struct ListenOptions {
     #[arg(long, value_name = "SECONDS")]
     body_pause: Option<u64>,
 
+    /// Append the records of the audit log to this file too, as JSON lines; it may be renamed at any time
+    /// [env: ESPALIER_AUDIT_FILE]
+    #[arg(long, value_name = "FILE")]
+    audit_file: Option<PathBuf>,
+
+    /// Send the records of the audit log to syslog too: `unix:/dev/log`, or `udp:HOST:PORT`
+    /// [env: ESPALIER_AUDIT_SYSLOG]
+    #[arg(long, value_name = "ADDRESS")]
+    audit_syslog: Option<String>,
+
     /// The folder for bodies over 1 MiB, in files without names [env: ESPALIER_SPILL_DIR]
     /// [default: TMPDIR, else /var/tmp]
     #[arg(long, value_name = "DIR")]
@@ -113,6 +123,8 @@ impl ListenOptions {
             connections_max: self.connections_max,
             header_timeout: self.header_timeout,
             body_pause: self.body_pause,
+            audit_file: self.audit_file.clone(),
+            audit_syslog: self.audit_syslog.clone(),
             spill_dir: self.spill_dir.clone(),
             spill_max: self.spill_max,
             ..others

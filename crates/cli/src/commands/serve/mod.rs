@@ -1,5 +1,6 @@
 //! `espalier serve`: serves a store.
 
+mod audit;
 mod exposure;
 mod listen_options;
 mod login;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use clap::Args;
 use espalier_documents::Documents;
+use espalier_protocols::audit;
 use espalier_protocols::documents::{self, DocumentsService};
 use espalier_protocols::intake::Intake;
 use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
@@ -24,6 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::admin_api::{AdminApi, ServedTree};
 use crate::commands::index_builds::resume_index_builds;
+use crate::commands::serve;
 use crate::commands::serve::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::serve::login;
 use crate::commands::serve::unix_socket::UnixSocket;
@@ -127,19 +129,21 @@ impl Serve {
             let (store, tree) = (&served.store, served.tree.as_ref());
             login::service(&settings, config.tls.as_ref(), store, tree)?
         };
-        roll_back_expired_commits(&served.store);
+        serve::audit::start(&service, &settings)?;
+        roll_back_expired_commits(&service);
         let stats = open_stats(&served.store)?;
         refresh_stats_settings(&stats);
         remove_expired(&stats, Duration::from_secs(self.stats_expiry));
         let intake = Intake::new(intake);
         let mut router = served.router(stats, intake.clone())?;
+        router = router.merge(audit::router(service.clone(), intake.clone()));
         resume_index_builds(served.documents.clone());
         router = match &served.tree {
             Some(tree) => router.merge(self.follow_tree(&service, tree, &settings, intake)?),
             None => router.merge(no_models_routes::router()),
         };
         let config = server::Config {
-            service: Some(service),
+            service: Some(service.clone()),
             unix_socket: {
                 let _context = runtime.enter();
                 let socket = unix_socket.as_ref();
@@ -151,6 +155,7 @@ impl Serve {
             tracing::info!(path = %socket.path().display(), "serving on a Unix socket");
         }
         runtime.block_on(self.listen(listener, config, &served, router))?;
+        serve::audit::stop(&service);
         served.store.driver().flush_all()?;
         tracing::info!("stopped");
         Ok(())
@@ -337,12 +342,14 @@ fn expire_buckets(stats: &Stats) -> espalier_stats::Result<u64> {
 }
 
 /// Rolls back expired confirmed commits periodically.
-fn roll_back_expired_commits(store: &Store) {
-    let store = store.clone();
-    run_periodically(EXPIRE_INTERVAL, move || match store.expire() {
-        Ok(0) => {}
-        Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
-        Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
+fn roll_back_expired_commits(service: &Service) {
+    let service = service.clone();
+    run_periodically(EXPIRE_INTERVAL, move || {
+        match service.roll_back_expired_commits() {
+            Ok(0) => {}
+            Ok(count) => tracing::warn!(count, "confirmed commits were rolled back"),
+            Err(error) => tracing::error!(%error, "a confirmed commit was not rolled back"),
+        }
     });
 }
 

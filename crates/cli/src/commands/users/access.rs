@@ -79,7 +79,7 @@ struct Explain {
 
 impl Explain {
     fn run(&self, settings: Settings) -> Result<()> {
-        let service = self.user_store.service(settings)?;
+        let service = self.user_store.service(settings)?.service;
         let tree = service.configuration().served().ok_or_else(|| {
             Failure::data("there is no such anchor in the store").hint("add --anchor NAME")
         })?;

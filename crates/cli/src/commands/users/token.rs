@@ -7,7 +7,7 @@ use espalier_service::identity::{NewToken, Scope, TokenError, TokenId, TokenInfo
 use espalier_store::{Clock, SystemClock};
 use serde_json::{Value as Json, json};
 
-use super::user_store::UserStore;
+use super::user_store::{OpenService, UserStore};
 use crate::settings::Settings;
 use crate::times::{parse_duration, rfc3339};
 use espalier_terminal::output::{self, escaped};
@@ -91,9 +91,9 @@ struct Create {
 impl Create {
     fn run(&self, settings: Settings) -> Result<()> {
         let lifetime: Duration = parse_duration(&self.expires)?;
-        let service = self.user_store.service(settings)?;
-        let authenticator = service.accounts().authenticator();
-        if authenticator.users().get(&self.user).is_none() {
+        let OpenService { service, session } = self.user_store.service(settings)?;
+        let users = service.accounts().authenticator().users();
+        if users.get(&self.user).is_none() {
             return Err(Failure::data(format!("there is no user {:?}", self.user))
                 .hint("add it with `espalier user add NAME`"));
         }
@@ -106,10 +106,8 @@ impl Create {
             },
             lifetime,
         };
-        let (token, info) = authenticator
-            .tokens()
-            .create(token, SystemClock.now())
-            .map_err(failure)?;
+        let created = service.create_token(&session, token);
+        let (token, info) = created.map_err(failure)?;
         let mut answer = to_json(&info);
         answer["token"] = Json::from(token.reveal());
         output::print_result(
@@ -130,7 +128,7 @@ struct List {
 impl List {
     fn run(&self, settings: Settings) -> Result<()> {
         let is_json = self.user_store.output_options().json;
-        let service = self.user_store.service(settings)?;
+        let service = self.user_store.service(settings)?.service;
         let tokens = service.accounts().authenticator().tokens();
         let now = SystemClock.now();
         for info in tokens.list().map_err(failure)? {
@@ -173,23 +171,22 @@ struct Revoke {
 
 impl Revoke {
     fn run(&self, settings: Settings) -> Result<()> {
-        let service = self.user_store.service(settings)?;
-        let tokens = service.accounts().authenticator().tokens();
-        let revoked = match (&self.id, &self.user) {
-            (Some(id), _) => {
-                let id: TokenId = id.parse().map_err(|_| {
-                    // It may be the token itself, so it is not repeated.
-                    Failure::usage("this is not the id of a token")
-                        .hint("`espalier token list` prints the ids: 16 hexadecimal digits")
-                })?;
-                match tokens.revoke(id).map_err(failure)? {
-                    true => vec![id],
-                    false => return Err(Failure::data(format!("there is no token {id}"))),
-                }
-            }
-            (None, Some(user)) => tokens.revoke_all_of(user).map_err(failure)?,
-            (None, None) => tokens.remove_expired(SystemClock.now()).map_err(failure)?,
-        };
+        let id = self.id.as_ref().map(|id| id.parse()).transpose();
+        let id: Option<TokenId> = id.map_err(|_| {
+            // It may be the token itself, so it is not repeated.
+            Failure::usage("this is not the id of a token")
+                .hint("`espalier token list` prints the ids: 16 hexadecimal digits")
+        })?;
+        let OpenService { service, session } = self.user_store.service(settings)?;
+        let revoked = service.revoke_tokens(&session, |tokens| match (id, &self.user) {
+            (Some(id), _) => Ok(tokens.revoke(id)?.then_some(id).into_iter().collect()),
+            (None, Some(user)) => tokens.revoke_all_of(user),
+            (None, None) => tokens.remove_expired(SystemClock.now()),
+        });
+        let revoked = revoked.map_err(failure)?;
+        if let Some(id) = id.filter(|_| revoked.is_empty()) {
+            return Err(Failure::data(format!("there is no token {id}")));
+        }
         let revoked: Vec<String> = revoked.iter().map(ToString::to_string).collect();
         let answer = json!({"revoked": revoked});
         let is_json = self.user_store.output_options().json;

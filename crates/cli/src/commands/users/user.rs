@@ -3,10 +3,10 @@
 use std::io::IsTerminal;
 
 use clap::{Args, Subcommand};
-use espalier_service::identity::{ADMINISTRATORS, NewUser, remove_user, set_user};
+use espalier_service::identity::{ADMINISTRATORS, NewUser};
 use serde_json::json;
 
-use super::user_store::UserStore;
+use super::user_store::{OpenService, UserStore};
 use crate::settings::Settings;
 use espalier_terminal::output::{self, escaped};
 use espalier_terminal::{Failure, Result, read_password};
@@ -89,14 +89,14 @@ impl Add {
             groups.push(ADMINISTRATORS.to_owned());
         }
         let author = settings.author().to_owned();
-        let service = self.user_store.new_service(settings)?;
+        let open = self.user_store.new_service(settings)?;
         let user = NewUser {
             name: &self.name,
             password: password.as_deref(),
             groups: &groups,
             author: &author,
         };
-        set_user(service.configuration(), user)?;
+        open.service.set_user(&open.session, user)?;
         let text = match self.admin {
             true => format!("{} may do everything", escaped(&self.name)),
             false => format!(
@@ -131,7 +131,7 @@ struct List {
 impl List {
     fn run(&self, settings: Settings) -> Result<()> {
         let is_json = self.user_store.output_options().json;
-        let service = self.user_store.service(settings)?;
+        let service = self.user_store.service(settings)?.service;
         let config = service.access_config()?;
         let users = service.accounts().authenticator().users();
         for user in users.iter() {
@@ -173,11 +173,11 @@ struct Delete {
 impl Delete {
     fn run(&self, settings: Settings) -> Result<()> {
         let author = settings.author().to_owned();
-        let service = self.user_store.service(settings)?;
+        let OpenService { service, session } = self.user_store.service(settings)?;
         let accounts = service.accounts();
-        let tokens = accounts.authenticator().tokens().revoke_all_of(&self.name);
+        let tokens = service.revoke_tokens(&session, |tokens| tokens.revoke_all_of(&self.name));
         let tokens = tokens.map_err(|error| Failure::data(error.to_string()))?;
-        let is_removed = remove_user(service.configuration(), &self.name, &author)?;
+        let is_removed = service.remove_user(&session, &self.name, &author)?;
         if !is_removed && tokens.is_empty() {
             return Err(Failure::data(format!("there is no user {:?}", self.name))
                 .hint("`espalier user list` lists the users"));

@@ -1,7 +1,10 @@
 //! The store with the users.
 
+use std::sync::Arc;
+
 use clap::Args;
 use espalier_service::Service;
+use espalier_service::session::Session;
 use espalier_store::{Store, Tree};
 
 use crate::commands::store_option::StoreOption;
@@ -11,6 +14,12 @@ use espalier_terminal::{Failure, Result};
 
 /// What the commands work on, for errors.
 const CONTENT: &str = "users";
+
+/// The service of a store, and the session of the command.
+pub struct OpenService {
+    pub service: Service,
+    pub session: Arc<Session>,
+}
 
 /// Options of the commands on users.
 #[derive(Args, Clone, Debug, Default)]
@@ -35,23 +44,24 @@ impl UserStore {
     }
 
     /// The service of the store, with the users as they are now.
-    pub fn service(&self, settings: Settings) -> Result<Service> {
+    pub fn service(&self, settings: Settings) -> Result<OpenService> {
         let hint = "create it with `espalier user add NAME --admin --store URL`";
         let store = self.store_option.store(settings.clone(), CONTENT, hint)?;
         self.service_of(store, settings)
     }
 
     /// As [`Self::service`], of a store that is created if it does not exist.
-    pub fn new_service(&self, settings: Settings) -> Result<Service> {
+    pub fn new_service(&self, settings: Settings) -> Result<OpenService> {
         let store = self.store_option.new_store(settings.clone(), CONTENT)?;
         self.service_of(store, settings)
     }
 
-    fn service_of(&self, store: Store, settings: Settings) -> Result<Service> {
+    fn service_of(&self, store: Store, settings: Settings) -> Result<OpenService> {
         let tree = self.served(&store, settings)?;
         let service = Service::offline(store, tree)?;
         service.accounts().refresh()?;
-        Ok(service)
+        let session = endpoint::command_session(&service, "")?;
+        Ok(OpenService { service, session })
     }
 
     /// The served datastore; `None` if there is no such anchor.

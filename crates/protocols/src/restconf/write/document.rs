@@ -88,34 +88,13 @@ impl Job {
         let (Some(last), Some(node)) = (self.path().steps.last(), tree.nodes.first()) else {
             return Ok(());
         };
-        match instance_of(self, node) == last.keys {
+        match node.instance(self.schema()) == last.keys {
             true => Ok(()),
             false => Err(Failure::invalid(
                 "the keys in the body differ from those in the URL",
             )),
         }
     }
-}
-
-/// The keys that identify a node among the instances of its schema node.
-pub(super) fn instance_of(job: &Job, node: &DataNode) -> Keys {
-    let schema = job.schema();
-    if schema.node(node.node).is_leaf_list() {
-        return node
-            .value()
-            .map_or(Keys::None, |value| Keys::Values(vec![value.clone()]));
-    }
-    match node.keys(schema) {
-        Some(keys) if !keys.is_empty() => Keys::Values(keys.into_iter().cloned().collect()),
-        _ => Keys::None,
-    }
-}
-
-/// The path of a child of `parent`.
-pub(super) fn child_path(parent: &InstancePath, node: NodeId, keys: Keys) -> InstancePath {
-    let mut path = parent.clone();
-    path.steps.push(Step { node, keys });
-    path
 }
 
 /// Collects the keys of a list entry, in any order.

@@ -9,7 +9,7 @@ use espalier_yang::data::{Annotations, MetadataMode, ParseOptions, Root, Stop};
 use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
 use http::{Method, StatusCode};
 
-use super::document::{KeyCollector, child_path};
+use super::document::KeyCollector;
 use super::preconditions::{PreconditionGuard, Presence};
 use super::write_request::{Job, WriteResult};
 use crate::restconf::codec;
@@ -61,11 +61,8 @@ impl Job {
         let path = match (&self.method, top.node) {
             (&Method::POST, Some(node)) => {
                 let keys = top.keys.keys(schema.node(node).keys());
-                child_path(
-                    self.path(),
-                    node,
-                    top.value.map_or(keys, |v| Keys::Values(vec![v])),
-                )
+                let keys = top.value.map_or(keys, |value| Keys::Values(vec![value]));
+                self.path().child(node, keys)
             }
             _ => InstancePath::root(),
         };

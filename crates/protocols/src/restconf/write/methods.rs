@@ -7,7 +7,6 @@ use espalier_yang::InstancePath;
 use espalier_yang::data::{MetadataMode, Root, Wrapping};
 use http::StatusCode;
 
-use super::document::{child_path, instance_of};
 use super::placement::Placement;
 use super::preconditions::Presence;
 use super::write_request::{Job, WriteResult};
@@ -23,7 +22,7 @@ impl Job {
         let [node] = tree.nodes.as_slice() else {
             return Err(Failure::invalid("the body contains more than one resource"));
         };
-        let path = child_path(self.path(), node.node, instance_of(self, node));
+        let path = self.path().child(node.node, node.instance(self.schema()));
         let edit = Edit::create(self.path().clone(), tree);
         let edit = Placement::place(self.placement.as_ref(), edit, self.schema(), &path)?;
         let commit = self.commit(edit, |view| self.check_existing(view))?;

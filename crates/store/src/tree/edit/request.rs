@@ -1,7 +1,7 @@
 //! Edits, as requested by a client.
 
-use espalier_yang::data::{DataTree, Operation};
-use espalier_yang::{InstancePath, Value};
+use espalier_yang::data::{DataNode, DataTree, Operation};
+use espalier_yang::{InstancePath, Schema, Value};
 
 /// The position of a new or moved entry in a list or leaf-list ordered by user (RFC 7950 §7.8.6).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,35 @@ impl Edit {
         match &mut self.request {
             Request::Tree(tree, _) | Request::ReplaceAll(tree) => Some(tree),
             Request::Delete | Request::Remove => None,
+        }
+    }
+
+    /// Calls `visit` with each resource that the edit names: where the document divides, or ends.
+    pub fn each_resource(&self, schema: &Schema, visit: &mut dyn FnMut(InstancePath)) {
+        let mut path = self.at.clone();
+        let mut nodes: Vec<&DataNode> = match &self.request {
+            Request::Delete | Request::Remove | Request::ReplaceAll(_) => Vec::new(),
+            Request::Tree(tree, _) => tree.nodes.iter().collect(),
+        };
+        let is_key = |node: &DataNode| {
+            let value = schema.node(node.node).as_value();
+            value.is_some_and(|value| value.is_key)
+        };
+        loop {
+            match nodes.as_slice() {
+                [] => return visit(path),
+                [node] => {
+                    path = path.child(node.node, node.instance(schema));
+                    let children = node.children().iter();
+                    nodes = children.filter(|child| !is_key(child)).collect();
+                }
+                several => {
+                    for node in several {
+                        visit(path.child(node.node, node.instance(schema)));
+                    }
+                    return;
+                }
+            }
         }
     }
 

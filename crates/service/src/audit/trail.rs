@@ -1,0 +1,154 @@
+//! The log as the service uses it: opened when it is needed, with the names of anchors.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use espalier_keyspace::Driver;
+use espalier_store::{Clock, Error, Result, SystemClock, Tree};
+use espalier_yang::{DataError, ErrorTag, ErrorType};
+use parking_lot::{Mutex, RwLock};
+use rustix::process::geteuid;
+use serde_json::Value as Json;
+
+use super::error::AuditError;
+use super::log::AuditLog;
+use super::operation::{AuditKind, AuditOperation};
+use super::record::{AuditEntry, AuditTarget};
+use super::settings::AuditSettings;
+use crate::identity::{OsAccounts, PasswdFile};
+use crate::session::{Session, Transport};
+
+/// Maximum number of anchors whose dataspaces are remembered. When there are more, all are looked up again.
+const ANCHORS_MAX: usize = 10_000;
+
+/// The audit log of a service. A command that changes nothing never opens it.
+pub struct AuditTrail {
+    driver: Arc<dyn Driver>,
+    log: OnceLock<AuditLog>,
+    /// Held while the log is opened.
+    opening: Mutex<()>,
+    /// The dataspaces of anchors, by the id of the anchor.
+    dataspaces: RwLock<HashMap<u64, Arc<str>>>,
+}
+
+impl AuditTrail {
+    /// The trail of a store.
+    pub(crate) fn new(driver: Arc<dyn Driver>) -> Self {
+        Self {
+            driver,
+            log: OnceLock::new(),
+            opening: Mutex::new(()),
+            dataspaces: RwLock::default(),
+        }
+    }
+
+    /// The log; opened by the first call.
+    ///
+    /// # Errors
+    /// Those of [`AuditLog::open`].
+    pub fn log(&self) -> std::result::Result<&AuditLog, AuditError> {
+        if let Some(log) = self.log.get() {
+            return Ok(log);
+        }
+        let _opening = self.opening.lock();
+        if let Some(log) = self.log.get() {
+            return Ok(log);
+        }
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let log = AuditLog::open(Arc::clone(&self.driver), clock)?;
+        Ok(self.log.get_or_init(|| log))
+    }
+
+    /// Whether successful calls of a kind are recorded. Reads are not if the log is not open, so that a command that
+    /// reads does not open it.
+    pub fn records(&self, kind: AuditKind) -> bool {
+        match self.log.get() {
+            Some(log) => log.is_recorded(kind),
+            None => kind != AuditKind::Reads,
+        }
+    }
+
+    /// Appends an entry.
+    ///
+    /// # Errors
+    /// `operation-failed` if it is not stored and the settings require that it is.
+    pub fn append(&self, entry: AuditEntry) -> Result<()> {
+        let appended = self.log().and_then(|log| log.append(entry));
+        appended.map(drop).map_err(|error| {
+            let error = DataError::new(ErrorTag::OperationFailed, error.to_string());
+            Error::from(error.of_type(ErrorType::Application))
+        })
+    }
+
+    /// Changes the settings with a JSON Merge Patch, and records that.
+    ///
+    /// # Errors
+    /// Those of [`AuditSettings::patched`] and of the engine.
+    pub fn change_settings(
+        &self,
+        session: &Session,
+        patch: &Json,
+    ) -> std::result::Result<AuditSettings, AuditError> {
+        let log = self.log()?;
+        let settings = log.settings().patched(patch)?;
+        let entry = AuditEntry {
+            message: patch.to_string(),
+            ..AuditEntry::new(AuditOperation::AuditSettings).of_session(session)
+        };
+        // By the settings before: whoever switches the log off leaves a record.
+        log.append(entry)?;
+        log.set_settings(settings.clone())?;
+        Ok(settings)
+    }
+
+    /// A datastore as the target of an operation.
+    pub(crate) fn target(&self, tree: &Tree) -> AuditTarget {
+        AuditTarget::Datastore {
+            dataspace: self.dataspace(tree).to_string(),
+            anchor: tree.anchor_name().to_owned(),
+            datastore: tree.datastore().name().to_owned(),
+        }
+    }
+
+    /// The name of the dataspace; empty if it was deleted meanwhile.
+    fn dataspace(&self, tree: &Tree) -> Arc<str> {
+        if let Some(name) = self.dataspaces.read().get(&tree.anchor_id()) {
+            return Arc::clone(name);
+        }
+        let Ok(name) = tree.store().dataspace_of(tree) else {
+            return Arc::default();
+        };
+        let name: Arc<str> = name.into();
+        let mut dataspaces = self.dataspaces.write();
+        if dataspaces.len() >= ANCHORS_MAX {
+            dataspaces.clear();
+        }
+        dataspaces.insert(tree.anchor_id(), Arc::clone(&name));
+        name
+    }
+}
+
+impl AuditEntry {
+    /// The entry with the user, the transport and the peer of a session.
+    #[must_use]
+    pub fn of_session(mut self, session: &Session) -> Self {
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        self.session = match session.id().0 {
+            0 => None,
+            id => Some(id.to_string()),
+        };
+        self.user = match session.transport() {
+            Transport::CommandLine => text(&session.caller().user).or_else(process_user),
+            _ => text(&session.caller().user),
+        };
+        self.transport = Some(session.transport().name().to_owned());
+        self.peer = text(session.peer());
+        self
+    }
+}
+
+/// The name of the user whose process this is.
+fn process_user() -> Option<String> {
+    let uid = geteuid().as_raw();
+    PasswdFile.name(uid).or_else(|| Some(format!("uid {uid}")))
+}
