@@ -7,7 +7,7 @@ use espalier_store::{Error, Result, Store, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
 use crate::access::{AccessPolicy, Caller, NacmConfig, ResourceAccess, RulesCache, UserAccess};
-use crate::audit::{AuditEntry, AuditOperation, AuditTrail, FailedLogins};
+use crate::audit::{AuditEntry, AuditOperation, FailedLogins, ServiceLog};
 use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
 use crate::identity::{
@@ -38,7 +38,7 @@ struct Inner {
     accounts: Accounts,
     unrestricted: Arc<UserAccess>,
     sessions: Sessions,
-    audit: AuditTrail,
+    audit: ServiceLog,
     failed_logins: FailedLogins,
     denied_operations: AtomicU64,
     denied_data_writes: AtomicU64,
@@ -75,7 +75,7 @@ impl Service {
     ) -> Result<Self> {
         let trees = Arc::new(trees);
         let tokens = TokenStore::new(Arc::clone(trees.store().driver()));
-        let audit = AuditTrail::new(Arc::clone(trees.store().driver()));
+        let audit = ServiceLog::new(Arc::clone(trees.store().driver()));
         let authenticator = Authenticator::new(tokens, PasswdFile, login.anonymous);
         let authenticator = authenticator.map_err(no_random_bytes)?;
         let accounts = Accounts::new(Arc::clone(&trees), authenticator, login.authorities);
@@ -128,7 +128,7 @@ impl Service {
     }
 
     /// The audit log.
-    pub fn audit(&self) -> &AuditTrail {
+    pub fn audit(&self) -> &ServiceLog {
         &self.inner.audit
     }
 

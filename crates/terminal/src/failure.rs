@@ -250,6 +250,7 @@ impl Failure {
     }
 
     fn item(&self, error: &DataError) -> Value {
+        let info = error.info();
         json!({
             "file": self.file,
             "line": (error.line > 0).then_some(error.line),
@@ -258,6 +259,7 @@ impl Failure {
             "error-tag": error.tag.as_str(),
             "error-app-tag": error.app_tag,
             "error-message": redacted(&error.message),
+            "error-info": (!info.is_empty()).then(|| info.to_json()),
         })
     }
 }

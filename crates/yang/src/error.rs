@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::error_info::ErrorInfo;
+
 /// The layer of an error (RFC 6241 §4.3 `error-type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorType {
@@ -137,6 +139,8 @@ pub struct DataError {
     pub line: u32,
     /// What is wrong and what is expected, in one sentence.
     pub message: String,
+    /// The `error-info`, as far as it was given: see [`Self::info`].
+    pub given_info: Option<Box<ErrorInfo>>,
 }
 
 impl DataError {
@@ -149,7 +153,66 @@ impl DataError {
             path: String::new(),
             line: 0,
             message: message.into(),
+            given_info: None,
         }
+    }
+
+    /// The `error-info`. A wrong element, and one with a wrong attribute, is the last of the path, unless another was
+    /// given.
+    pub fn info(&self) -> ErrorInfo {
+        let mut info = self.given_info.as_deref().cloned().unwrap_or_default();
+        let is_of_element = matches!(
+            self.tag,
+            ErrorTag::BadElement
+                | ErrorTag::MissingAttribute
+                | ErrorTag::BadAttribute
+                | ErrorTag::UnknownAttribute
+        );
+        if is_of_element && info.bad_element.is_none() {
+            info.bad_element = last_name(&self.path);
+        }
+        info
+    }
+
+    fn with_info(mut self, change: impl FnOnce(&mut ErrorInfo)) -> Self {
+        change(self.given_info.get_or_insert_default());
+        self
+    }
+
+    /// Sets `bad-element`: the element that is wrong, missing or unknown.
+    #[must_use]
+    pub fn on_element(self, name: impl Into<String>) -> Self {
+        self.with_info(|info| info.bad_element = Some(name.into()))
+    }
+
+    /// Sets `bad-attribute`.
+    #[must_use]
+    pub fn on_attribute(self, name: impl Into<String>) -> Self {
+        self.with_info(|info| info.bad_attribute = Some(name.into()))
+    }
+
+    /// Sets `bad-namespace`.
+    #[must_use]
+    pub fn in_namespace(self, name: impl Into<String>) -> Self {
+        self.with_info(|info| info.bad_namespace = Some(name.into()))
+    }
+
+    /// Sets `session-id`: the session that holds the lock.
+    #[must_use]
+    pub fn held_by(self, session: impl Into<String>) -> Self {
+        self.with_info(|info| info.session_id = Some(session.into()))
+    }
+
+    /// Sets `missing-choice`.
+    #[must_use]
+    pub fn of_choice(self, name: impl Into<String>) -> Self {
+        self.with_info(|info| info.missing_choice = Some(name.into()))
+    }
+
+    /// Sets `non-unique`.
+    #[must_use]
+    pub fn of_leaves(self, paths: Vec<String>) -> Self {
+        self.with_info(|info| info.non_unique = paths)
     }
 
     /// Sets the path of the data node.
@@ -194,6 +257,32 @@ impl fmt::Display for DataError {
 }
 
 impl std::error::Error for DataError {}
+
+/// The name of the last node of an instance identifier, without its module.
+fn last_name(path: &str) -> Option<String> {
+    let mut quote = None;
+    let (mut start, mut end) = (None, path.len());
+    let mut depth = 0;
+    for (at, character) in path.char_indices() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(character),
+            (None, '[') => {
+                if depth == 0 {
+                    end = at;
+                }
+                depth += 1;
+            }
+            (None, ']') => depth -= 1,
+            (None, '/') if depth == 0 => (start, end) = (Some(at + 1), path.len()),
+            (None, _) => {}
+        }
+    }
+    let name = path.get(start?..end)?;
+    let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
+    (!name.is_empty()).then(|| name.to_owned())
+}
 
 /// Errors beyond this number are counted but not stored.
 pub const ERRORS_MAX: usize = 100;
@@ -287,3 +376,28 @@ impl fmt::Display for Errors {
 }
 
 impl std::error::Error for Errors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wrong_element_is_the_last_of_the_path() {
+        for (path, expected) in [
+            ("/m:a", Some("a")),
+            ("/m:a/b", Some("b")),
+            ("/m:a/n:b[k='x/y:z']", Some("b")),
+            ("/m:a/b[k=\"]'/\"][l='[']/c", Some("c")),
+            ("/m:a/b[.='/x']", Some("b")),
+            ("/", None),
+            ("", None),
+        ] {
+            let error = DataError::new(ErrorTag::BadElement, "wrong").at(path);
+            assert_eq!(error.info().bad_element.as_deref(), expected, "{path}");
+        }
+        let error = DataError::new(ErrorTag::InvalidValue, "wrong").at("/m:a");
+        assert!(error.info().is_empty());
+        let error = DataError::new(ErrorTag::BadElement, "wrong").on_element("x");
+        assert_eq!(error.at("/m:a").info().bad_element.as_deref(), Some("x"));
+    }
+}

@@ -17,6 +17,7 @@
 
 pub mod data;
 pub mod error;
+mod error_info;
 mod index_intersection;
 pub mod instances;
 pub mod path;
@@ -28,6 +29,7 @@ pub mod xpath;
 
 pub use data::{Mark, Sink};
 pub use error::{DataError, ErrorTag, ErrorType, Errors};
+pub use error_info::{ErrorInfo, ErrorInfoMember};
 pub use instances::{Indexed, Instances};
 pub use path::{InstancePath, Keys, Step};
 pub use schema::{ModuleId, NodeId, NodeKind, Schema};

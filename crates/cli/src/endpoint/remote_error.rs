@@ -1,8 +1,9 @@
 //! Parses the error body of RESTCONF (RFC 8040 §7.1).
 
 use espalier_protocols::http_status;
-use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
+use espalier_yang::{DataError, ErrorInfo, ErrorTag, ErrorType, Errors};
 use serde::Deserialize;
+use serde_json::Value as Json;
 use ureq::Body;
 use ureq::http::{Response, StatusCode};
 
@@ -30,6 +31,8 @@ struct Item {
     error_path: Option<String>,
     #[serde(default)]
     error_message: String,
+    #[serde(default)]
+    error_info: Json,
 }
 
 /// Converts an error response to a failure.
@@ -71,6 +74,8 @@ impl From<Item> for DataError {
             .at(item.error_path.unwrap_or_default())
             .on_line(line);
         error.app_tag = item.error_app_tag.map(Into::into);
+        let info = ErrorInfo::from_json(&item.error_info);
+        error.given_info = (!info.is_empty()).then(|| Box::new(info));
         error
     }
 }

@@ -67,6 +67,7 @@ const NOT_RUNNABLE: &[&str] = &[
     "db.example",
     "redis://",
     "espalier serve",
+    "espalier audit follow",
     // Prompts for a password.
     "espalier user add",
     // The id of no token.

@@ -66,6 +66,10 @@ fn json_error(error: &DataError) -> Json {
         members["error-path"] = json!(error.path);
     }
     members["error-message"] = json!(message(error));
+    let info = error.info();
+    if !info.is_empty() {
+        members["error-info"] = info.to_json();
+    }
     members
 }
 
@@ -80,6 +84,19 @@ fn xml_error(text: &mut String, error: &DataError, schema: &Schema) {
         xml_path(text, &XmlPath::of(&error.path), schema);
     }
     leaf(text, "error-message", &message(error));
+    let info = error.info();
+    if !info.is_empty() {
+        text.push_str("<error-info>");
+        for member in info.members() {
+            let (name, value) = (member.name, escape(member.value));
+            let _ = write!(
+                text,
+                "<{name} xmlns=\"{}\">{value}</{name}>",
+                member.namespace
+            );
+        }
+        text.push_str("</error-info>");
+    }
     text.push_str("</error>");
 }
 

@@ -17,6 +17,7 @@ pub(crate) fn hide_denied(access: &AccessTable, schema: &Schema, errors: Errors)
 
 fn hidden(access: &AccessTable, schema: &Schema, mut error: DataError) -> DataError {
     if error.app_tag.as_deref() == Some(NOT_UNIQUE) {
+        error.given_info = None;
         error.message = "another entry has the same values of a unique statement".to_owned();
     }
     if error.path.is_empty() || may_read(access, schema, &error.path) {
@@ -27,6 +28,7 @@ fn hidden(access: &AccessTable, schema: &Schema, mut error: DataError) -> DataEr
         ErrorTag::DataExists | ErrorTag::DataMissing | ErrorTag::InUse | ErrorTag::LockDenied
     );
     error.path.clear();
+    error.given_info = None;
     match is_existence {
         true => {
             error.tag = ErrorTag::AccessDenied;

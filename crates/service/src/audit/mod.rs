@@ -10,7 +10,7 @@
 //! | `record` | a record, its bounds and its stored form |
 //! | `sequence` | the order and the keys of records |
 //! | `settings` | which kinds are recorded, durability and retention; stored, the same for all processes |
-//! | `trail` | the log as the service uses it |
+//! | `service_log` | the log as the service uses it |
 //! | `log`, `log_state` | appending; `pending` queues records, `group` commits them |
 //! | `query`, `criteria` | reading pages of records by time, user, operation, result and path |
 //! | `parameters` | queries as parameters of requests |
@@ -42,10 +42,10 @@ mod query;
 mod record;
 mod retention;
 mod sequence;
+mod service_log;
 mod settings;
 mod sink;
 mod syslog;
-mod trail;
 mod truncate;
 
 pub use check::{AuditCheck, UNREADABLE_LISTED_MAX, check};
@@ -70,10 +70,10 @@ pub use record::{
 };
 pub use retention::{PRUNE_STEP_MAX, Pruned, prune_step, stored_records};
 pub use sequence::{AuditSequence, InvalidSequence, SEQUENCE_BYTES};
+pub use service_log::ServiceLog;
 pub use settings::{
     AUDIT_AGE_MAX, AUDIT_RECORDS_MAX, AuditFilter, AuditMode, AuditSettings, SETTINGS_FORMAT,
 };
 pub use sink::{AuditOutput, AuditSink, SINK_CLOSE_MAX, SINK_QUEUE_MAX};
 pub use syslog::{InvalidSyslogAddress, SYSLOG_LINE_BYTES_MAX, Syslog, SyslogAddress, syslog_line};
-pub use trail::AuditTrail;
 pub use truncate::TRUNCATION_MARK;

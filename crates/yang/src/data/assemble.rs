@@ -161,7 +161,8 @@ impl<'a> Assembler<'a> {
                     Some(parent) => (Some(self.schema.node(parent).module), name),
                     None => {
                         let message = format!("'{name}' needs its module: 'module:{name}'");
-                        return Err(DataError::new(ErrorTag::UnknownElement, message));
+                        let error = DataError::new(ErrorTag::UnknownElement, message);
+                        return Err(error.on_element(name));
                     }
                 },
             },
@@ -175,7 +176,12 @@ impl<'a> Assembler<'a> {
                     format!("no module has the namespace '{namespace}' of '{local}'")
                 }
             };
-            return Err(DataError::new(ErrorTag::UnknownNamespace, message));
+            let namespace = match name {
+                ChildName::Json(name) => name.split_once(':').map_or("", |(module, _)| module),
+                ChildName::Xml(namespace, _) => namespace,
+            };
+            let error = DataError::new(ErrorTag::UnknownNamespace, message);
+            return Err(error.on_element(local).in_namespace(namespace));
         };
         self.schema.child(parent, module, local).ok_or_else(|| {
             let module = &self.schema.module(module).name;
@@ -186,7 +192,7 @@ impl<'a> Assembler<'a> {
                 }
                 None => format!("no top-level node '{module}:{local}'"),
             };
-            DataError::new(ErrorTag::UnknownElement, message)
+            DataError::new(ErrorTag::UnknownElement, message).on_element(local)
         })
     }
 
@@ -200,18 +206,21 @@ impl<'a> Assembler<'a> {
         {
             let target = self.schema.qualified_name(target);
             let message = format!("the document contains '{}', not '{target}'", node.name);
-            return Err(DataError::new(ErrorTag::UnknownElement, message));
+            let error = DataError::new(ErrorTag::UnknownElement, message);
+            return Err(error.on_element(&*node.name));
         }
         if !is_target && !is_data(node) {
             let message = format!("'{}' is not a data node", node.name);
-            return Err(DataError::new(ErrorTag::UnknownElement, message));
+            let error = DataError::new(ErrorTag::UnknownElement, message);
+            return Err(error.on_element(&*node.name));
         }
         if self.options.accept == Accept::Config && !node.is_config && is_data(node) {
             let message = format!(
                 "'{}' is state data; only configuration is accepted",
                 node.name
             );
-            return Err(DataError::new(ErrorTag::BadElement, message));
+            let error = DataError::new(ErrorTag::BadElement, message);
+            return Err(error.on_element(&*node.name));
         }
         Ok(id)
     }
@@ -414,11 +423,12 @@ impl<'a> Assembler<'a> {
         let names = schema.node(id).keys().iter().zip(&frame.keys);
         let missing = names
             .filter(|(_, value)| value.is_none())
-            .map(|(key, _)| format!("'{}'", schema.node(*key).name))
+            .map(|(key, _)| &*schema.node(*key).name)
             .collect::<Vec<_>>();
-        if !missing.is_empty() {
-            let message = format!("the list entry lacks its key {}", missing.join(" and "));
-            self.report_entry(DataError::new(ErrorTag::MissingElement, message));
+        if let [first, ..] = missing[..] {
+            let message = format!("the list entry lacks its key '{}'", missing.join("' and '"));
+            let error = DataError::new(ErrorTag::MissingElement, message);
+            self.report_entry(error.on_element(first));
             return Ok(());
         }
         let keys: KeyValues = frame.keys.iter_mut().filter_map(Option::take).collect();

@@ -42,7 +42,7 @@ pub(super) fn check_defined(schema: &Schema, module: &str, name: &str) -> Result
         return Ok(());
     }
     let message = format!("no module defines the annotation “{module}:{name}”");
-    Err(DataError::new(ErrorTag::UnknownAttribute, message))
+    Err(DataError::new(ErrorTag::UnknownAttribute, message).on_attribute(name))
 }
 
 /// Returns whether the value of an annotation is a boolean, which JSON writes without quotes; `None` if its type
@@ -95,7 +95,7 @@ fn operation(value: &str) -> Result<Operation, DataError> {
 
 fn invalid_value(name: &str, value: &str, right: &str) -> DataError {
     let message = format!("the attribute '{name}' is '{value}', not {right}");
-    DataError::new(ErrorTag::BadAttribute, message)
+    DataError::new(ErrorTag::BadAttribute, message).on_attribute(name)
 }
 
 /// The error of an annotation that is not allowed if metadata is [plain](super::options::MetadataMode::Plain).
@@ -108,7 +108,8 @@ pub(super) fn plain_metadata_error(annotation: &Annotation) -> Option<DataError>
         | Annotation::Value(_) => {
             let (_, name, _) = encoded_parts(annotation);
             let message = format!("'{name}' is only allowed in edits");
-            Some(DataError::new(ErrorTag::UnknownAttribute, message))
+            let error = DataError::new(ErrorTag::UnknownAttribute, message);
+            Some(error.on_attribute(name))
         }
     }
 }

@@ -75,7 +75,8 @@ impl Dialect<'_> {
         let schema = descent.schema;
         let Some(prefix) = name.prefix else {
             let message = format!("'{name}' needs a prefix");
-            return Err(descent.error(ErrorTag::UnknownNamespace, message));
+            let error = descent.error(ErrorTag::UnknownNamespace, message);
+            return Err(error.on_element(name.name));
         };
         let module = match self {
             Self::Json => schema.module_by_name(prefix),
@@ -88,7 +89,8 @@ impl Dialect<'_> {
         module.ok_or_else(|| {
             let message =
                 descent.unknown_module_message(format!("'{prefix}' is not a known module"), prefix);
-            descent.error(ErrorTag::UnknownNamespace, message)
+            let error = descent.error(ErrorTag::UnknownNamespace, message);
+            error.on_element(name.name).in_namespace(prefix)
         })
     }
 
@@ -227,7 +229,8 @@ impl Predicates {
         if let Some(&missing) = missing.and_then(|index| node.keys().get(index)) {
             let key = &descent.schema.node(missing).name;
             let message = format!("'{}' lacks its key '{key}'", node.name);
-            return Err(descent.error(ErrorTag::MissingElement, message));
+            let error = descent.error(ErrorTag::MissingElement, message);
+            return Err(error.on_element(&**key));
         }
         Ok(Keys::Values(self.keys.into_iter().flatten().collect()))
     }
@@ -304,7 +307,9 @@ fn unqualified_child(descent: &Descent<'_>, name: WrittenName<'_>) -> Result<Nod
                 .map(|id| format!("{}:{name}", schema.module(schema.node(id).module).name))
                 .collect();
             let message = format!("'{name}' may be {}", names.join(" or "));
-            Err(descent.error(ErrorTag::UnknownElement, message))
+            Err(descent
+                .error(ErrorTag::UnknownElement, message)
+                .on_element(name.name))
         }
     }
 }

@@ -57,7 +57,9 @@ impl<'s> Descent<'s> {
             _ => return Ok(()),
         };
         let message = format!("an entry of '{}' is identified by {needed}", node.name);
-        Err(self.error(ErrorTag::MissingElement, message))
+        let key = node.keys().first().map(|&key| &self.schema.node(key).name);
+        let error = self.error(ErrorTag::MissingElement, message);
+        Err(error.on_element(&**key.unwrap_or(&node.name)))
     }
 
     pub(super) fn finish(self) -> InstancePath {
@@ -91,6 +93,7 @@ impl<'s> Descent<'s> {
             None => message,
         };
         self.error(ErrorTag::UnknownElement, message)
+            .on_element(name.name)
     }
 
     /// Requires that a child can have data.
@@ -103,7 +106,8 @@ impl<'s> Descent<'s> {
             _ => return Ok(()),
         };
         let message = format!("'{}' is {kind}, which has no data", child.name);
-        Err(self.error(ErrorTag::UnknownElement, message))
+        let error = self.error(ErrorTag::UnknownElement, message);
+        Err(error.on_element(&*child.name))
     }
 
     /// The child of the current node whose name is most similar to an unknown one.
@@ -141,12 +145,14 @@ impl<'s> Descent<'s> {
             (Some(module), _) => self.schema.module_by_name(module).ok_or_else(|| {
                 let message =
                     self.unknown_module_message(format!("there is no module '{module}'"), module);
-                self.error(ErrorTag::UnknownNamespace, message)
+                let error = self.error(ErrorTag::UnknownNamespace, message);
+                error.on_element(name.name).in_namespace(module)
             })?,
             (None, Some(parent)) => self.schema.node(parent).module,
             (None, None) => {
                 let message = format!("'{name}' needs its module, as in 'module:{name}'");
-                return Err(self.error(ErrorTag::UnknownElement, message));
+                let error = self.error(ErrorTag::UnknownElement, message);
+                return Err(error.on_element(name.name));
             }
         };
         self.schema
@@ -205,7 +211,11 @@ impl<'s> Descent<'s> {
             } else {
                 ErrorTag::InvalidValue
             };
-            return Err(self.error(tag, message));
+            let error = self.error(tag, message);
+            return Err(match leaves.get(has) {
+                Some(&missing) => error.on_element(&*self.schema.node(missing).name),
+                None => error,
+            });
         }
         let mut values = Vec::with_capacity(leaves.len());
         for (&leaf, text) in leaves.iter().zip(texts) {

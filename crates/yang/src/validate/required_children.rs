@@ -53,7 +53,9 @@ impl<T: Instances> Checker<'_, T> {
             }
         }
         let message = format!("one case of the choice {} is mandatory", choice.name);
-        let error = DataError::new(ErrorTag::DataMissing, message).with_app_tag("missing-choice");
+        let error = DataError::new(ErrorTag::DataMissing, message)
+            .with_app_tag("missing-choice")
+            .of_choice(&*choice.name);
         self.report(&Item::Inner(at.clone()), error)
     }
 

@@ -7,6 +7,7 @@ use super::plan::Rule;
 use super::route::chain;
 use crate::error::{DataError, ErrorTag};
 use crate::instances::{Indexed, Instances};
+use crate::path::Keys;
 use crate::schema::NodeId;
 use crate::value::Value;
 use crate::xpath::evaluate::Item;
@@ -57,8 +58,16 @@ impl<T: Instances> Checker<'_, T> {
             .map(|&leaf| &*self.schema().node(leaf).name)
             .collect();
         let message = format!("{path} has the same {}", names.join(" and "));
-        let error =
-            DataError::new(ErrorTag::OperationFailed, message).with_app_tag("data-not-unique");
+        let of_entry = self.data.path(entry)?;
+        let non_unique = leaves.iter().map(|&leaf| {
+            let nodes = chain(self.schema(), Some(list), Some(leaf)).unwrap_or_default();
+            let nodes = nodes.into_iter();
+            let path = nodes.fold(of_entry.clone(), |path, node| path.child(node, Keys::None));
+            path.to_instance_identifier(self.schema())
+        });
+        let error = DataError::new(ErrorTag::OperationFailed, message)
+            .with_app_tag("data-not-unique")
+            .of_leaves(non_unique.collect());
         self.report(&Item::Inner(entry.clone()), error)
     }
 

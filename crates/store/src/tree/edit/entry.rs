@@ -166,17 +166,20 @@ impl EditApplier<'_> {
             (Some("before"), Some(point)) => Some(Insert::Before(point)),
             (Some("after"), Some(point)) => Some(Insert::After(point)),
             (Some("before" | "after"), None) => {
-                self.fail_on(
-                    data,
-                    ErrorTag::MissingAttribute,
-                    "insert before or after needs the entry to insert at",
-                );
+                let message = "insert before or after needs the entry to insert at";
+                let missing = match self.schema().node(data.node).is_list() {
+                    true => "key",
+                    false => "value",
+                };
+                let error = DataError::new(ErrorTag::MissingAttribute, message);
+                self.fail_with(data, error.on_attribute(missing));
                 None
             }
             (Some(other), _) => {
                 let message =
                     format!("insert is “{other}”; it may be first, last, before or after");
-                self.fail_on(data, ErrorTag::BadAttribute, message);
+                let error = DataError::new(ErrorTag::BadAttribute, message);
+                self.fail_with(data, error.on_attribute("insert"));
                 None
             }
         })
@@ -193,15 +196,14 @@ impl EditApplier<'_> {
         match point.map(|mut point| point.steps.pop().map(|step| step.keys)) {
             Ok(Some(Keys::Values(keys))) => Some(keys),
             Ok(_) => {
-                self.fail_on(
-                    data,
-                    ErrorTag::BadAttribute,
-                    "the key to insert at names no entry",
-                );
+                let message = "the key to insert at names no entry";
+                let error = DataError::new(ErrorTag::BadAttribute, message);
+                self.fail_with(data, error.on_attribute("key"));
                 None
             }
             Err(error) => {
-                self.fail_on(data, ErrorTag::BadAttribute, error.message);
+                let error = DataError::new(ErrorTag::BadAttribute, error.message);
+                self.fail_with(data, error.on_attribute("key"));
                 None
             }
         }
@@ -217,7 +219,8 @@ impl EditApplier<'_> {
         match node.as_value()?.value_type.parse(schema, text, &names) {
             Ok(value) => Some(vec![value]),
             Err(error) => {
-                self.fail_on(data, ErrorTag::BadAttribute, error.message);
+                let error = DataError::new(ErrorTag::BadAttribute, error.message);
+                self.fail_with(data, error.on_attribute("value"));
                 None
             }
         }
@@ -236,7 +239,12 @@ impl EditApplier<'_> {
                 // RFC 7950 §15.7.
                 let message = "the entry to insert at does not exist";
                 let error = DataError::new(ErrorTag::BadAttribute, message);
-                self.fail_with(data, error.with_app_tag("missing-instance"));
+                let attribute = match self.schema().node(data.node).is_list() {
+                    true => "key",
+                    false => "value",
+                };
+                let error = error.with_app_tag("missing-instance");
+                self.fail_with(data, error.on_attribute(attribute));
                 return Ok(Vec::new());
             }
         };

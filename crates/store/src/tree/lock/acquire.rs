@@ -43,34 +43,40 @@ impl Tree {
     ) -> Result<()> {
         let name = self.datastore().name();
         if let Some(lock) = &lock_record.locks.lock {
-            return Err(denied(format!(
+            let message = format!(
                 "{name} is already locked by session “{}”; “espalier unlock --force” breaks the lock",
                 lock.session
-            )));
+            );
+            return Err(denied(&lock.session, message));
         }
         let mut partial = lock_record.locks.partial.iter();
         if let Some(partial) = partial.find(|partial| partial.session != session) {
-            return Err(denied(format!(
+            let message = format!(
                 "session “{}” has the partial lock {} in {name}",
                 partial.session, partial.id
-            )));
+            );
+            return Err(denied(&partial.session, message));
         }
         if let Some(pending) = &lock_record.locks.pending
             && pending.session != session
         {
-            return Err(denied(format!(
+            let message = format!(
                 "a confirmed commit of session “{}” is pending",
                 pending.session
-            )));
+            );
+            return Err(denied(&pending.session, message));
         }
         if !self.datastore().is_candidate() {
             return Ok(());
         }
         let sessions = self.candidate_sessions(snapshot)?;
         match sessions.iter().find(|editor| *editor != session) {
-            Some(editor) => Err(denied(format!(
-                "{name} has uncommitted changes of session “{editor}”; they must be committed or discarded first"
-            ))),
+            Some(editor) => {
+                let message = format!(
+                    "{name} has uncommitted changes of session “{editor}”; they must be committed or discarded first"
+                );
+                Err(denied(editor, message))
+            }
             None => Ok(()),
         }
     }
@@ -178,7 +184,7 @@ fn check_partial(lock_record: &LockRecord, session: &str, path: &str, key: &[u8]
         && lock.session != session
     {
         let message = format!("the datastore is locked by session “{}”", lock.session);
-        return Err(denied(message));
+        return Err(denied(&lock.session, message));
     }
     for other in lock_record.locks.partial.iter() {
         let overlaps = |theirs: &Vec<u8>| theirs.starts_with(key) || key.starts_with(theirs);
@@ -187,13 +193,15 @@ fn check_partial(lock_record: &LockRecord, session: &str, path: &str, key: &[u8]
                 "{path} is in the partial lock {} of session “{}”",
                 other.id, other.session
             );
-            return Err(denied(message));
+            return Err(denied(&other.session, message));
         }
     }
     Ok(())
 }
 
-/// The message names the session of the lock, as RFC 6241 Appendix A requires.
-fn denied(message: String) -> Error {
-    Error::data(ErrorTag::LockDenied, message)
+/// The error names the session that holds the lock (RFC 6241 appendix A).
+fn denied(session: &str, message: String) -> Error {
+    DataError::new(ErrorTag::LockDenied, message)
+        .held_by(session)
+        .into()
 }

@@ -404,7 +404,7 @@ const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 fn unknown_attribute(name: &str) -> DataError {
     let message = format!("unknown attribute '{name}'");
-    DataError::new(ErrorTag::UnknownAttribute, message)
+    DataError::new(ErrorTag::UnknownAttribute, message).on_attribute(name)
 }
 
 /// Rejects attributes that are malformed or too many.

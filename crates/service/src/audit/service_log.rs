@@ -22,7 +22,7 @@ use crate::session::{Session, Transport};
 const ANCHORS_MAX: usize = 10_000;
 
 /// The audit log of a service. A command that changes nothing never opens it.
-pub struct AuditTrail {
+pub struct ServiceLog {
     driver: Arc<dyn Driver>,
     log: OnceLock<AuditLog>,
     /// Held while the log is opened.
@@ -31,8 +31,8 @@ pub struct AuditTrail {
     dataspaces: RwLock<HashMap<u64, Arc<str>>>,
 }
 
-impl AuditTrail {
-    /// The trail of a store.
+impl ServiceLog {
+    /// The log of a store.
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Self {
         Self {
             driver,
