@@ -11,6 +11,7 @@ use espalier_yang::schema::{ModuleSource, SchemaSource};
 use serde_json::{Value as Json, json};
 
 use crate::arguments::{self, Command};
+use crate::library::PASSWORD;
 use crate::process::{self, Sandbox, Server};
 use crate::reported::{changed, compact, from_json, relative};
 use crate::resource_edit::{self, NoDocument};
@@ -33,7 +34,7 @@ const LIMITS: [Limit; 2] = [
 /// A command line with its store or server.
 pub struct CommandLine<'s> {
     sandbox: &'s Sandbox,
-    access: [String; 2],
+    access: Vec<String>,
     schema: Arc<Schema>,
     base: Base,
     /// Stopped at the end.
@@ -43,18 +44,21 @@ pub struct CommandLine<'s> {
 impl<'s> CommandLine<'s> {
     /// Commands with `--store`.
     pub fn on_store(sandbox: &'s Sandbox) -> Self {
-        let access = ["--store".to_owned(), "embedded:store".to_owned()];
+        let access = vec!["--store".to_owned(), "embedded:store".to_owned()];
         Self::new(sandbox, access, None)
     }
 
-    /// Commands with `--server`.
-    pub fn on_server(sandbox: &'s Sandbox) -> Self {
+    /// Commands with `--server`, of a user if there is one.
+    pub fn on_server(sandbox: &'s Sandbox, user: Option<&str>) -> Self {
         let server = sandbox.serve(&["--store", "embedded:store"]);
-        let access = ["--server".to_owned(), server.url.clone()];
+        let mut access = vec!["--server".to_owned(), server.url.clone()];
+        if let Some(user) = user {
+            access.extend(["--user".to_owned(), user.to_owned()]);
+        }
         Self::new(sandbox, access, Some(server))
     }
 
-    fn new(sandbox: &'s Sandbox, access: [String; 2], server: Option<Server>) -> Self {
+    fn new(sandbox: &'s Sandbox, access: Vec<String>, server: Option<Server>) -> Self {
         Self {
             sandbox,
             access,
@@ -103,9 +107,13 @@ impl FrontEnd for CommandLine<'_> {
             Ok(command) => command,
             Err(limit) => return Outcome::Inexpressible(limit),
         };
+        // Ignored without --user.
+        let variables = [("ESPALIER_PASSWORD", PASSWORD)];
         let words = command.arguments.iter().chain(&self.access);
         let words: Vec<&str> = words.map(String::as_str).collect();
-        let done = self.sandbox.run_with(&words, command.input.as_bytes(), &[]);
+        let done = self
+            .sandbox
+            .run_with(&words, command.input.as_bytes(), &variables);
         match done.status {
             0 => success(request, &done, self.base),
             _ => failed(request, &done),

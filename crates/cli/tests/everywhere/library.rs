@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use espalier_service::access::Caller;
-use espalier_service::session::{NewSession, SessionKind, Transport};
-use espalier_service::{ChangeNote, Service, SessionDatastore};
+use espalier_service::configuration::ConfigurationTrees;
+use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
+use espalier_service::{AccessControl, ChangeNote, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{
     CommitOptions, ConfirmOptions, Content, Datastore, Edit, ErrorOption, LoadMode, LoadOptions,
-    Page, Resolution, Selection, Store, SystemClock, TestOption, Tree, WithDefaults, WithOrigin,
-    write_change_json,
+    Locks, Page, Resolution, Selection, Store, SystemClock, TestOption, Tree, WithDefaults,
+    WithOrigin, write_change_json,
 };
 use espalier_terminal::path::placed;
 use espalier_terminal::single_node;
 use espalier_testkit::everywhere::{
-    Base, Body, ContentChoice, DefaultsMode, Format, FrontEnd, Limit, LockOwner, NewestCommit,
-    Operation, Outcome, Prefer, Read, Request, State, StoreAccess, fixture, model,
+    Base, Body, ContentChoice, DENIED_USER, DefaultsMode, Format, FrontEnd, Limit, LockOwner,
+    NewestCommit, Operation, Outcome, Prefer, Read, Request, State, StoreAccess, access_rules,
+    fixture, model,
 };
 use espalier_yang::data::{
     DataTree, Envelope, MetadataMode, Operation as EditOperation, ParseOptions, PrintOptions, Root,
@@ -34,6 +36,9 @@ pub const AUTHOR: &str = "espalier";
 /// What the library has types for.
 const TYPED: &str = "wrong words";
 
+/// The password of the user.
+pub const PASSWORD: &str = "correct horse";
+
 type Result<T> = espalier_store::Result<T>;
 
 /// A store, and the sessions on it.
@@ -41,6 +46,8 @@ pub struct Library {
     service: Service,
     running: Tree,
     base: Base,
+    /// Who performs the operations.
+    caller: Caller,
 }
 
 /// A folder with a store, named `store`, that has the model and no data.
@@ -59,20 +66,49 @@ pub fn new_store() -> Sandbox {
     sandbox
 }
 
+/// As [`new_store`], with the user that some nodes are hidden from.
+pub fn new_store_with_user() -> Sandbox {
+    let sandbox = new_store();
+    let [user, group] = DENIED_USER;
+    let store = ["--store", "embedded:store"];
+    let add = [&["user", "add", user, "--group", group], &store[..]].concat();
+    sandbox.run_with(&add, PASSWORD.as_bytes(), &[]).ok();
+    let anchor = ["--dataspace", "espalier", "--anchor", "server"];
+    let load = [&["load", "-"], &store[..], &anchor[..]].concat();
+    let rules = access_rules().as_bytes();
+    sandbox.run_with(&load, rules, &[]).ok();
+    sandbox
+}
+
+/// The access of a session of the user.
+fn caller_of(user: Option<&str>) -> Caller {
+    Caller {
+        user: user.unwrap_or_default().to_owned(),
+        ..Caller::default()
+    }
+}
+
 impl Library {
-    /// Opens the store of a folder.
-    pub fn open(sandbox: &Sandbox) -> Self {
+    /// Opens the store of a folder, for a user; everything is permitted if there is none.
+    pub fn open(sandbox: &Sandbox, user: Option<&str>) -> Self {
         let url = format!("embedded:{}", sandbox.path("store").display());
         let driver = espalier_drivers::open(&url).expect("an engine");
         let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
         let running = store
             .tree("default", "default", Datastore::Running)
             .expect("a tree");
+        let control = match user {
+            Some(_) => AccessControl::Rules,
+            None => AccessControl::Off,
+        };
+        let trees = ConfigurationTrees::new(store, Some(running.clone()));
+        let sessions = Sessions::new(Arc::new(SystemClock));
+        let service = Service::new(trees, control, sessions, LoginPolicy::default());
         Self {
-            service: Service::without_access_control(running.clone())
-                .expect("the service of a test opens"),
+            service: service.expect("the service of a test opens"),
             running,
             base: Base::default(),
+            caller: caller_of(user),
         }
     }
 
@@ -83,7 +119,7 @@ impl Library {
 
     fn datastore(&self, name: &str, request: &Request) -> Result<SessionDatastore> {
         let session = self.service.sessions().open(NewSession {
-            caller: Caller::default(),
+            caller: self.caller.clone(),
             transport: Transport::Library,
             peer: String::new(),
             kind: SessionKind::Named,
@@ -461,7 +497,10 @@ fn load(
 }
 
 fn locks(of: &SessionDatastore) -> Result<Json> {
-    let locks = of.locks()?;
+    Ok(locks_json(of.locks()?))
+}
+
+fn locks_json(locks: Locks) -> Json {
     let partial = locks.partial.iter();
     let partial: Json = partial
         .map(|lock| json!([lock.id, lock.session, lock.paths]))
@@ -469,11 +508,7 @@ fn locks(of: &SessionDatastore) -> Result<Json> {
     let pending = locks
         .pending
         .map(|pending| json!([pending.session, pending.persist.is_some()]));
-    Ok(json!([
-        locks.lock.map(|lock| lock.session),
-        partial,
-        pending
-    ]))
+    json!([locks.lock.map(|lock| lock.session), partial, pending])
 }
 
 fn update(of: &SessionDatastore, prefer: Prefer, note: ChangeNote<'_>) -> Result<Json> {
@@ -511,7 +546,7 @@ impl FrontEnd for Library {
     }
 }
 
-const SESSIONS: [&str; 2] = ["a", "b"];
+const SESSIONS: [&str; 4] = ["a", "b", "gardener/a", "gardener/b"];
 const LOCKABLE: [Datastore; 3] = [Datastore::Running, Datastore::Candidate, Datastore::Startup];
 
 impl StoreAccess for Library {
@@ -580,9 +615,13 @@ impl StoreAccess for Library {
     }
 
     fn state(&mut self) -> State {
-        let request = Request::default();
+        let sibling = |datastore| {
+            self.running
+                .sibling_datastore(datastore, "")
+                .expect("a datastore")
+        };
         let read = |name: &'static str| {
-            let of = self.datastore(name, &request).expect("a datastore");
+            let of = sibling(Datastore::parse(name).expect("a name"));
             let mut text = Vec::new();
             let mut printer = json::Printer::new(self.schema(), &mut text, PrintOptions::default());
             let view = of.view().expect("a view");
@@ -595,10 +634,8 @@ impl StoreAccess for Library {
             .map(read)
             .to_vec();
         let locks = LOCKABLE.map(|datastore| {
-            let of = self
-                .datastore(datastore.name(), &request)
-                .expect("a datastore");
-            locks(&of).expect("locks").to_string()
+            let locks = sibling(datastore).locks().expect("locks");
+            locks_json(locks).to_string()
         });
         let newest = self.running.history(None, 1).expect("the history");
         let newest = newest.first().map(|commit| NewestCommit {

@@ -27,34 +27,39 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use espalier_testkit::everywhere::{
-    Case, Comparison, Expected, FrontEnd, Observation, cases, compare, run, unexpected,
+    Case, DENIED_USER, Expected, FrontEnd, cases, compare, denied_cases, run, unexpected,
 };
 
 use espalier_yang::ErrorTag;
 
 use crate::command_line::CommandLine;
-use crate::library::{Library, new_store};
+use crate::library::{Library, new_store, new_store_with_user};
 use crate::process::Sandbox;
 use crate::restconf::Restconf;
 
 /// Makes a front end on the store in a folder.
-type Make = fn(&Sandbox) -> Box<dyn FrontEnd + '_>;
+type Make = for<'s> fn(&'s Sandbox, Option<&str>) -> Box<dyn FrontEnd + 's>;
+
+/// The command line on a store is without access control.
+const ON_STORE: &str = "command line on a store";
 
 fn front_ends() -> [(&'static str, Make); 3] {
     [
-        ("command line on a store", |sandbox| {
+        (ON_STORE, |sandbox, _| {
             Box::new(CommandLine::on_store(sandbox))
         }),
-        ("command line on a server", |sandbox| {
-            Box::new(CommandLine::on_server(sandbox))
+        ("command line on a server", |sandbox, user| {
+            Box::new(CommandLine::on_server(sandbox, user))
         }),
-        ("RESTCONF", |sandbox| Box::new(Restconf::start(sandbox))),
+        ("RESTCONF", |sandbox, user| {
+            Box::new(Restconf::start(sandbox, user))
+        }),
     ]
 }
 
-fn selected_cases() -> Vec<Case> {
+fn selected(cases: impl IntoIterator<Item = Case>) -> Vec<Case> {
     let selected = std::env::var("ESPALIER_CASES").unwrap_or_default();
-    let all = cases().into_iter().flat_map(|(_, cases)| cases);
+    let all = cases.into_iter();
     all.filter(|case| case.name.contains(&selected)).collect()
 }
 
@@ -71,11 +76,7 @@ fn the_table_has_enough_operations_of_each_kind() {
 }
 
 /// The tags of RFC 6241 appendix A that no operation of the table has, with the reason.
-const TAGS_NOT_REACHED: [(&str, &str); 4] = [
-    (
-        "access-denied",
-        "the served store has no users yet; see tests/access of espalier-service",
-    ),
+const TAGS_NOT_REACHED: [(&str, &str); 3] = [
     (
         "too-big",
         "a body of 16 MiB for each front end; see tests/restconf of espalier-protocols",
@@ -93,7 +94,7 @@ const TAGS_NOT_REACHED: [(&str, &str); 4] = [
 #[test]
 fn every_error_tag_is_reached() {
     let steps = cases().into_iter().flat_map(|(_, cases)| cases);
-    let steps = steps.flat_map(|case| case.steps);
+    let steps = steps.chain(denied_cases()).flat_map(|case| case.steps);
     let reached: BTreeSet<&str> = steps
         .filter_map(|step| match step.expected {
             Expected::Error(tag) => Some(tag),
@@ -110,32 +111,53 @@ fn every_error_tag_is_reached() {
 
 #[test]
 fn every_front_end_does_what_the_library_does() {
-    let cases = selected_cases();
+    let all = cases().into_iter().flat_map(|(_, cases)| cases);
+    check(&selected(all), None, new_store);
+}
+
+#[test]
+fn every_front_end_denies_what_the_library_denies() {
+    let [user, _] = DENIED_USER;
+    check(&selected(denied_cases()), Some(user), new_store_with_user);
+}
+
+fn check(cases: &[Case], user: Option<&'static str>, new_store: fn() -> Sandbox) {
     let compared = thread::scope(|scope| {
         let reference = scope.spawn(|| {
             let sandbox = new_store();
-            run(None, &mut Library::open(&sandbox), &cases)
+            run(None, &mut Library::open(&sandbox, user), cases)
         });
-        let others = front_ends().map(|(name, make)| {
-            let cases = &cases;
-            scope.spawn(move || {
-                let sandbox = new_store();
-                let mut front_end = make(&sandbox);
-                let mut store = Library::open(&sandbox);
-                let found = run(Some(&mut *front_end), &mut store, cases);
-                (name, found)
+        let others = front_ends().into_iter();
+        let others = others.filter(|(name, _)| user.is_none() || *name != ON_STORE);
+        let others: Vec<_> = others
+            .map(|(name, make)| {
+                scope.spawn(move || {
+                    let sandbox = new_store();
+                    let mut front_end = make(&sandbox, user);
+                    let mut store = Library::open(&sandbox, user);
+                    let found = run(Some(&mut *front_end), &mut store, cases);
+                    (name, found)
+                })
             })
-        });
+            .collect();
         let reference = reference.join().expect("the library");
-        let others = others.map(|other| other.join().expect("a front end"));
-        let mut wrong = unexpected(&cases, &reference);
+        let others = others
+            .into_iter()
+            .map(|other| other.join().expect("a front end"));
+        let mut wrong = unexpected(cases, &reference);
         for (name, found) in others {
-            let comparison = compared_with(name, &cases, &reference, &found);
+            let rules = rules_of(name);
+            let comparison = compare(rules, cases, &reference, &found);
             println!(
                 "{name}: {} operations equal those of the library, {} have the tag of the table; not expressible: {:?}",
                 comparison.compared, comparison.compared_with_table, comparison.limited
             );
-            let named = comparison.disagreements.into_iter();
+            let unmet = match user {
+                // The cases of a user are few.
+                Some(_) => Vec::new(),
+                None => comparison.unmet_limits(rules),
+            };
+            let named = comparison.disagreements.into_iter().chain(unmet);
             wrong.extend(named.map(|text| format!("{name}: {text}")));
         }
         wrong
@@ -148,15 +170,9 @@ fn every_front_end_does_what_the_library_does() {
     );
 }
 
-fn compared_with(
-    name: &str,
-    cases: &[Case],
-    reference: &[Observation],
-    found: &[Observation],
-) -> Comparison {
-    let rules: &dyn FrontEnd = match name {
+fn rules_of(name: &str) -> &'static dyn FrontEnd {
+    match name {
         "RESTCONF" => &restconf::Rules,
         _ => &command_line::Rules,
-    };
-    compare(rules, cases, reference, found)
+    }
 }

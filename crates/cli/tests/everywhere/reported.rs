@@ -23,6 +23,10 @@ fn reported(error: &DataError) -> ReportedError {
         app_tag: error.app_tag.as_ref().map(ToString::to_string),
         path: Some(error.path.clone()).filter(|path| !path.is_empty()),
         message: error.message.clone(),
+        info: match error.info() {
+            info if info.is_empty() => Json::Null,
+            info => info.to_json(),
+        },
         line: Some(error.line).filter(|line| *line > 0),
     }
 }
@@ -45,6 +49,7 @@ pub fn from_json(error: &Json) -> ReportedError {
         app_tag: text("error-app-tag"),
         path: text("error-path"),
         message,
+        info: error["error-info"].clone(),
         line: line.or_else(|| error["line"].as_u64().and_then(|line| line.try_into().ok())),
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use ureq::http::Response;
 
 use crate::command_line::schema;
-use crate::library::AUTHOR;
+use crate::library::{AUTHOR, PASSWORD};
 use crate::process::{Sandbox, Server};
 use crate::reported::{changed, compact, from_json};
 
@@ -60,11 +60,12 @@ pub struct Restconf {
     server: Server,
     schema: Arc<Schema>,
     base: Base,
+    authorization: Option<String>,
 }
 
 impl Restconf {
-    /// Serves the store of a folder.
-    pub fn start(sandbox: &Sandbox) -> Self {
+    /// Serves the store of a folder. Requests are those of a user, if there is one.
+    pub fn start(sandbox: &Sandbox, user: Option<&str>) -> Self {
         let config = ureq::Agent::config_builder().http_status_as_error(false);
         Self {
             agent: config.build().into(),
@@ -72,6 +73,12 @@ impl Restconf {
             server: sandbox.serve(&["--store", "embedded:store", "--allow-state-writes"]),
             schema: schema(),
             base: Base::default(),
+            authorization: user.map(|user| {
+                use base64::Engine;
+                let text = format!("{user}:{PASSWORD}");
+                let text = base64::engine::general_purpose::STANDARD.encode(text);
+                format!("Basic {text}")
+            }),
         }
     }
 
@@ -223,6 +230,9 @@ impl Restconf {
         }
         if let Some(comment) = request.comment {
             builder = builder.header("espalier-comment", encoded(comment));
+        }
+        if let Some(authorization) = &self.authorization {
+            builder = builder.header("authorization", authorization);
         }
         let has_accept = sent.headers.iter().any(|(name, _)| *name == "accept");
         for (name, value) in sent.headers {

@@ -35,4 +35,4 @@ pub use operation::{
 };
 pub use outcome::{NewestCommit, Outcome, ReportedError, State};
 pub use run::{Observation, run};
-pub use table::{cases, fixture, model};
+pub use table::{DENIED_USER, access_rules, cases, denied_cases, fixture, model};

@@ -26,7 +26,7 @@ impl Outcome {
 }
 
 /// An error (RFC 8040 §7.1).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportedError {
     /// `error-type`.
     pub kind: String,
@@ -38,6 +38,8 @@ pub struct ReportedError {
     pub path: Option<String>,
     /// `error-message`, without the line.
     pub message: String,
+    /// `error-info`; null if there is none.
+    pub info: Json,
     /// The line of the document; `None` if there is no document, or if the front end sent another one.
     pub line: Option<u32>,
 }

@@ -3,6 +3,7 @@
 mod bodies;
 mod candidates;
 mod datastores;
+mod denials;
 mod edits;
 mod filters;
 mod history;
@@ -28,6 +29,26 @@ pub fn fixture() -> &'static str {
         "q":[{"k":"1","a":"s"},{"k":"2","a":"t"}],"ref":"1"},
         "orchard:tree":[{"name":"oak","age":300},{"name":"elm"},{"name":"a/b, c"}],
         "orchard:tag":["x","y"]}"#
+}
+
+/// The user of [`denied_cases`], and its group.
+pub const DENIED_USER: [&str; 2] = ["gardener", "gardeners"];
+
+/// The access rules of that user: some nodes are hidden, trees can be changed, and one leaf.
+pub fn access_rules() -> &'static str {
+    r#"{"ietf-netconf-acm:nacm":{"rule-list":[{"name":"gardeners","group":["gardeners"],"rule":[
+        {"name":"hide-entries","path":"/orchard:c/orchard:e[orchard:k='a']","access-operations":"*","action":"deny"},
+        {"name":"hide-tags","path":"/orchard:tag","access-operations":"*","action":"deny"},
+        {"name":"hide-leaf","path":"/orchard:c/orchard:q/orchard:a","access-operations":"*","action":"deny"},
+        {"name":"trees","path":"/orchard:tree","access-operations":"*","action":"permit"},
+        {"name":"text","path":"/orchard:c/orchard:text","access-operations":"update","action":"permit"},
+        {"name":"no-cancel","module-name":"ietf-netconf","rpc-name":"cancel-commit","access-operations":"exec","action":"deny"}
+    ]}]}}"#
+}
+
+/// The cases of the user with [`access_rules`].
+pub fn denied_cases() -> Vec<Case> {
+    denials::cases()
 }
 
 /// All cases, each with the name of its subject.
