@@ -149,6 +149,8 @@ impl Compiled {
 #[derive(Debug, Default)]
 pub(crate) struct SchemaCache {
     compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
+    /// Held while a schema set is read or compiled, so that it is done once for many anchors at the same time.
+    loading: Mutex<()>,
     /// The most recently used schemas of older versions.
     past: Mutex<Vec<Arc<Compiled>>>,
 }
@@ -160,11 +162,17 @@ impl SchemaCache {
     /// A schema set as it is in a snapshot.
     pub fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
         let modules_precondition = modules_precondition(snapshot, &record)?;
-        let cached = self.compiled.read().get(&record.id).cloned();
-        let is_current = |compiled: &Arc<Compiled>| {
-            compiled.record == record && compiled.modules_precondition == modules_precondition
+        let cached = || {
+            let cached = self.compiled.read().get(&record.id).cloned();
+            cached.filter(|compiled| {
+                compiled.record == record && compiled.modules_precondition == modules_precondition
+            })
         };
-        if let Some(compiled) = cached.filter(is_current) {
+        if let Some(compiled) = cached() {
+            return Ok(compiled);
+        }
+        let _once = self.loading.lock();
+        if let Some(compiled) = cached() {
             return Ok(compiled);
         }
         let compiled = match Compiled::stored(snapshot, (&record, &modules_precondition))? {

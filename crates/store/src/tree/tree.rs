@@ -9,7 +9,7 @@ use espalier_keyspace::{ConflictRetry, Precondition, Propose, Snapshot, Transact
 use espalier_yang::{ErrorTag, Schema};
 
 use super::datastore::Datastore;
-use crate::catalog::{AnchorRow, Validation};
+use crate::catalog::{AnchorRow, Validation, anchor_id_in};
 use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
@@ -128,10 +128,10 @@ impl Tree {
         &self.inner.anchor
     }
 
-    /// Rejects rows that were written under other modules than those of this handle.
+    /// Rejects rows that were written under other modules than those of this handle, or to another anchor.
     ///
     /// # Errors
-    /// `in-use` if the modules were replaced.
+    /// `in-use` if the modules were replaced or the anchor was recreated; [`Error::Unknown`] if it was deleted.
     pub(in crate::tree) fn check_modules(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let version = snapshot.version().0;
         if self.inner.same_modules_at.load(Ordering::Relaxed) == version {
@@ -140,6 +140,12 @@ impl Tree {
         let Precondition { key, value } = &self.compiled().modules_precondition;
         if snapshot.get(key)?.as_deref() != value.as_deref() {
             return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
+        }
+        match snapshot.get(&self.anchor().key)? {
+            // Its other settings concern commits, which check the whole row.
+            Some(row) if anchor_id_in(&row)? == self.anchor().id => {}
+            Some(_) => return Err(Error::data(ErrorTag::InUse, RECREATED)),
+            None => return Err(self.deleted()),
         }
         self.inner.same_modules_at.store(version, Ordering::Relaxed);
         Ok(())
@@ -151,9 +157,14 @@ impl Tree {
     /// # Errors
     /// Errors of the engine.
     pub fn is_current(&self) -> Result<bool> {
-        let snapshot = self.store().driver().snapshot()?;
         let AnchorRow { key, value, .. } = self.anchor();
         let modules = &self.compiled().modules_precondition;
+        let driver = self.store().driver();
+        let snapshot = driver.snapshot_with_prefetch(&|expected| {
+            expected.key(&**key);
+            expected.key(&*modules.key);
+            expected.key(Marker::key());
+        })?;
         Ok(Marker::read(&*snapshot)?.is_none()
             && snapshot.get(key)?.as_deref() == Some(value)
             && snapshot.get(&modules.key)?.as_deref() == modules.value.as_deref())
@@ -224,20 +235,26 @@ impl Tree {
     pub(super) fn check_anchor(&self, conflict: &espalier_keyspace::Error) -> Result<()> {
         if conflict.key() == Some(&self.anchor().key) {
             if self.was_recreated()? {
-                let message = "the anchor was recreated; open it again (a server reopens it automatically: retry)";
-                return Err(Error::data(ErrorTag::InUse, message));
+                return Err(Error::data(ErrorTag::InUse, RECREATED));
             }
-            return Err(Error::Unknown {
-                kind: "anchor",
-                name: self.anchor().name.clone(),
-            });
+            return Err(self.deleted());
         }
         if conflict.key() == Some(&self.compiled().modules_precondition.key) {
             return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
         }
         Ok(())
     }
+
+    fn deleted(&self) -> Error {
+        Error::Unknown {
+            kind: "anchor",
+            name: self.anchor().name.clone(),
+        }
+    }
 }
+
+const RECREATED: &str =
+    "the anchor was recreated; open it again (a server reopens it automatically: retry)";
 
 const OTHER_MODULES: &str =
     "the modules were replaced; open the tree again (a server reopens it automatically: retry)";

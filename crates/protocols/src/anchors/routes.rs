@@ -1,0 +1,47 @@
+//! The routes of all anchors.
+
+use axum::Router;
+use axum::body::Body;
+use axum::middleware::from_fn_with_state;
+use axum::response::Response;
+use http::Request;
+
+use super::anchor_route::{AnchorRoute, RequestAnchor};
+use super::retry::{is_read, renewed, replaced_response, retry_reads};
+use super::{ServedAnchors, list};
+use crate::restconf;
+
+/// The place of the routes of an anchor that is not the default anchor.
+const NAMED: &str = "/dataspaces/{dataspace}/anchors/{anchor}";
+
+/// The routes of all anchors: RESTCONF, and `of_each`, at the root for the default anchor and below
+/// [`AnchorName::path`](super::AnchorName::path) for every anchor; the lists of dataspaces and anchors; and
+/// `/.well-known/host-meta`.
+pub fn router(anchors: ServedAnchors, of_each: Router<AnchorRoute>) -> Router {
+    let server = anchors.server().clone();
+    let routes = |route: AnchorRoute| {
+        let retry = from_fn_with_state(route.clone(), retry_reads);
+        restconf::root_routes(server.root(), handle)
+            .merge(of_each.clone().layer(retry))
+            .with_state(route)
+    };
+    Router::new()
+        .merge(restconf::host_meta(server.clone()))
+        .merge(routes(AnchorRoute::Default(anchors.clone())))
+        .nest(NAMED, routes(AnchorRoute::Named(anchors.clone())))
+        .merge(list::routes().with_state(anchors))
+}
+
+/// Handles a RESTCONF request.
+async fn handle(found: RequestAnchor, request: Request<Body>) -> Response {
+    let (parts, mut body) = request.into_parts();
+    let response = restconf::respond(found.anchor().restconf(), &parts, &mut body).await;
+    match renewed(&found, response.status()).await {
+        None => response,
+        Some(Err(error)) => restconf::rejection(&parts, error),
+        Some(Ok(found)) if is_read(&parts.method) => {
+            restconf::respond(found.anchor().restconf(), &parts, &mut body).await
+        }
+        Some(Ok(_)) => replaced_response(&parts),
+    }
+}
