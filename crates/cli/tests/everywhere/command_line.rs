@@ -33,7 +33,7 @@ const LIMITS: [Limit; 2] = [
 /// A command line with its store or server.
 pub struct CommandLine<'s> {
     sandbox: &'s Sandbox,
-    access: [String; 2],
+    access: Vec<String>,
     schema: Arc<Schema>,
     base: Base,
     /// Stopped at the end.
@@ -43,21 +43,28 @@ pub struct CommandLine<'s> {
 impl<'s> CommandLine<'s> {
     /// Commands with `--store`.
     pub fn on_store(sandbox: &'s Sandbox) -> Self {
-        let access = ["--store".to_owned(), "embedded:store".to_owned()];
-        Self::new(sandbox, access, None)
+        Self::new(sandbox, &["--store", "embedded:store"], None)
     }
 
     /// Commands with `--server`.
     pub fn on_server(sandbox: &'s Sandbox) -> Self {
         let server = sandbox.serve(&["--store", "embedded:store"]);
-        let access = ["--server".to_owned(), server.url.clone()];
-        Self::new(sandbox, access, Some(server))
+        let url = server.url.clone();
+        Self::new(sandbox, &["--server", &url], Some(server))
     }
 
-    fn new(sandbox: &'s Sandbox, access: [String; 2], server: Option<Server>) -> Self {
+    /// Commands with `--server` and `--anchor`.
+    pub fn on_anchor(sandbox: &'s Sandbox) -> Self {
+        let server = sandbox.serve(&["--store", "embedded:store"]);
+        let url = server.url.clone();
+        let access = ["--server", &url, "--anchor", "default"];
+        Self::new(sandbox, &access, Some(server))
+    }
+
+    fn new(sandbox: &'s Sandbox, access: &[&str], server: Option<Server>) -> Self {
         Self {
             sandbox,
-            access,
+            access: access.iter().map(|&word| word.to_owned()).collect(),
             schema: schema(),
             base: Base::default(),
             _server: server,

@@ -40,7 +40,7 @@ use crate::restconf::Restconf;
 /// Makes a front end on the store in a folder.
 type Make = fn(&Sandbox) -> Box<dyn FrontEnd + '_>;
 
-fn front_ends() -> [(&'static str, Make); 3] {
+fn front_ends() -> [(&'static str, Make); 5] {
     [
         ("command line on a store", |sandbox| {
             Box::new(CommandLine::on_store(sandbox))
@@ -48,7 +48,13 @@ fn front_ends() -> [(&'static str, Make); 3] {
         ("command line on a server", |sandbox| {
             Box::new(CommandLine::on_server(sandbox))
         }),
+        ("command line on an anchor of a server", |sandbox| {
+            Box::new(CommandLine::on_anchor(sandbox))
+        }),
         ("RESTCONF", |sandbox| Box::new(Restconf::start(sandbox))),
+        ("RESTCONF of an anchor", |sandbox| {
+            Box::new(Restconf::start_on_anchor(sandbox))
+        }),
     ]
 }
 
@@ -155,7 +161,7 @@ fn compared_with(
     found: &[Observation],
 ) -> Comparison {
     let rules: &dyn FrontEnd = match name {
-        "RESTCONF" => &restconf::Rules,
+        name if name.starts_with("RESTCONF") => &restconf::Rules,
         _ => &command_line::Rules,
     };
     compare(rules, cases, reference, found)

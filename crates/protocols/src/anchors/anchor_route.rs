@@ -60,10 +60,12 @@ impl RequestAnchor {
         self.anchor.datastore(parts, session)
     }
 
-    /// Whether its modules were replaced or it was recreated since the request arrived.
+    /// Whether its modules were replaced or it was recreated since the request arrived; or those of the default anchor,
+    /// which can have the access rules.
     pub(super) fn is_replaced(&self) -> bool {
         // An engine that fails now has failed the request too.
         matches!(self.anchor.running().is_current(), Ok(false))
+            || (self.name.is_some() && self.anchors.inner.is_default_replaced())
     }
 
     /// The anchor as it is now, if [`Self::is_replaced`], else `None`. Blocks.

@@ -47,7 +47,7 @@ async fn dataspaces(
     let (parts, _) = request.into_parts();
     let caller = caller_of(&parts);
     let page = blocking(move || {
-        let access = served.server().service().anchor_access(&caller)?;
+        let access = served.access_of(&caller)?;
         let page = page_of(
             &query,
             &NamedRows {
@@ -74,7 +74,7 @@ async fn anchors(
     let (parts, _) = request.into_parts();
     let caller = caller_of(&parts);
     let page = blocking(move || {
-        let access = served.server().service().anchor_access(&caller)?;
+        let access = served.access_of(&caller)?;
         let page = anchors_page(&served, &access, &dataspace, &query)?;
         let root = served.server().root();
         let entries = page.entries.iter().map(|anchor| {

@@ -34,15 +34,11 @@ impl ServedAnchor {
         running: Tree,
         prefix: String,
     ) -> Result<Self> {
-        let datastores = DATASTORES.map(|datastore| {
-            let sibling = running.sibling_datastore(datastore, "")?;
-            Ok((datastore.name(), sibling))
-        });
         let shared = Arc::clone(&server);
         let mut restconf = Restconf::of_anchor(shared, documents, running, prefix);
-        for datastore in datastores {
-            let (name, tree) = datastore?;
-            restconf = restconf.with_datastore(name, tree);
+        for datastore in DATASTORES {
+            let sibling = restconf.main_tree().sibling_datastore(datastore, "")?;
+            restconf = restconf.with_datastore(datastore.name(), sibling);
         }
         Ok(Self { server, restconf })
     }

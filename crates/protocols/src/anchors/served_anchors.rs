@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use espalier_service::Service;
-use espalier_service::access::Caller;
+use espalier_service::access::{AnchorAccess, Caller};
 use espalier_store::{CatalogState, Datastore, Error, Result, Store, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::StatusCode;
@@ -141,7 +141,7 @@ impl ServedAnchors {
         caller: &Caller,
         name: &AnchorName,
     ) -> std::result::Result<Option<Arc<ServedAnchor>>, HttpError> {
-        let access = self.inner.server.service().anchor_access(caller)?;
+        let access = self.access_of(caller)?;
         if !access.sees_anchor(&name.dataspace, &name.anchor) {
             return Err(missing_anchor(&name.anchor).into());
         }
@@ -149,6 +149,22 @@ impl ServedAnchors {
             Lookup::Current(anchor) => Some(anchor),
             Lookup::Unchecked(_) | Lookup::Closed => None,
         })
+    }
+
+    /// Which anchors a user can know of.
+    ///
+    /// # Errors
+    /// Those of reading the rules.
+    pub(super) fn access_of(&self, caller: &Caller) -> Result<AnchorAccess> {
+        let service = self.inner.server.service();
+        match service.anchor_access(caller) {
+            // The rules can be in the default anchor.
+            Err(_) if self.inner.is_default_replaced() => {
+                self.inner.catalog_changed();
+                service.anchor_access(caller)
+            }
+            result => result,
+        }
     }
 
     /// Opens an anchor that the user may know of, or checks that it is current.
@@ -187,22 +203,33 @@ impl Inner {
         matches!(&*self.default_state.read(), DefaultState::Failed(_))
     }
 
+    /// Whether the default anchor is open and no longer current.
+    pub(super) fn is_default_replaced(&self) -> bool {
+        let state = self.default_state.read().clone();
+        let DefaultState::Open(anchor) = state else {
+            return false;
+        };
+        match anchor.running().is_current() {
+            Ok(is_current) => !is_current,
+            Err(error) => {
+                // Every request fails with the same error and reports it.
+                tracing::debug!(%error, "it is unknown whether the models are unchanged");
+                false
+            }
+        }
+    }
+
     /// Opens the default anchor again if it is not current. It is not opened on demand, because the users and access
     /// rules of the server can be in it.
     fn check_default(&self) {
-        let state = self.default_state.read().clone();
-        if let DefaultState::Open(anchor) = state {
-            match anchor.running().is_current() {
-                Ok(true) => return,
-                Ok(false) => {}
-                Err(error) => {
-                    // Every request fails with the same error and reports it.
-                    tracing::debug!(%error, "it is unknown whether the models are unchanged");
-                    return;
-                }
-            }
+        let is_open = matches!(&*self.default_state.read(), DefaultState::Open(_));
+        if is_open && !self.is_default_replaced() {
+            return;
         }
         match self.open_default() {
+            Ok(()) if is_open => {
+                tracing::info!("the default anchor was changed; serving it as it is now")
+            }
             Ok(()) => {}
             Err(error) => {
                 let message = format!("the tree cannot be opened again: {error}");

@@ -36,8 +36,11 @@ fn watch(anchors: &Weak<Inner>, mut seen: CatalogState) {
                 continue;
             }
         };
-        let is_failed = anchors.has_default_failed();
-        if state != seen || round.is_multiple_of(CHECKS_PER_EPOCH) || is_failed {
+        if state != seen
+            || round.is_multiple_of(CHECKS_PER_EPOCH)
+            || anchors.has_default_failed()
+            || anchors.is_default_replaced()
+        {
             anchors.catalog_changed();
         }
         seen = state;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use espalier_keyspace::{Driver, Meter, Metered};
+use espalier_keyspace::Driver;
+use espalier_keyspace::metered::{Meter, Metered};
 use espalier_protocols::anchors::{AnchorLimits, AnchorName, DefaultAnchor, ServedAnchors, router};
 use espalier_protocols::request_session::Peer;
 use espalier_protocols::restconf::RestconfConfig;

@@ -53,7 +53,7 @@ const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause after each step of removing old buckets.
 const EXPIRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serve a store: its data over RESTCONF (RFC 8040), statistics below /stats, document collections
+/// Serve a store: its data trees over RESTCONF (RFC 8040), statistics below /stats, document collections
 /// below /documents
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -63,14 +63,18 @@ Examples:
   espalier serve --store embedded:data --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem
   espalier serve --store embedded:data --unix-socket /run/espalier.sock
   espalier serve --store memory: --yang ietf-interfaces --yang ietf-ip --listen 127.0.0.1:0
+  espalier serve --store embedded:data --dataspace lab --anchor core-1   # at /restconf; by default default/default
 
 Then:
   curl http://127.0.0.1:8080/restconf/data
+  curl http://127.0.0.1:8080/dataspaces   # the dataspaces; /dataspaces/lab/anchors lists anchors
+  curl http://127.0.0.1:8080/dataspaces/lab/anchors/core-2/restconf/data
   curl http://127.0.0.1:8080/documents    # collections; see /openapi/documents.json
   curl http://127.0.0.1:8080/stats/keys   # statistics; see /openapi/stats.json
   curl http://127.0.0.1:8080/metrics      # counters, for Prometheus
   curl http://127.0.0.1:8080/healthz      # 200 if the store can be read, else 503
 
+Every anchor is served at /dataspaces/DATASPACE/anchors/ANCHOR; --dataspace and --anchor name the one at /restconf.
 A store without models (statistics or documents only) is served without RESTCONF.
 After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once.")]
 pub struct Serve {
