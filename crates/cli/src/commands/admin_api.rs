@@ -153,6 +153,12 @@ impl AdminApi {
         self
     }
 
+    /// Describes a route that is not one of each anchor.
+    pub fn described_read(mut self, path: &str, summary: &str) -> Self {
+        self.describe(path, "get", json!({ "summary": summary }));
+        self
+    }
+
     fn describe(&mut self, path: &str, method: &str, mut described: Json) {
         described["responses"] =
             json!({"default": {"description": "the result, or errors as in RFC 8040"}});

@@ -6,7 +6,7 @@ use espalier_keyspace::{Batch, KeyRange, Snapshot};
 
 use super::anchor_row::AnchorRow;
 use super::dataspace::dataspace_id;
-use super::schema_set_row::{Record, record};
+use super::schema_set_row::{Record, record, set_row};
 use super::validation_level::Validation;
 use super::{keys, name};
 use crate::compiled_schema_set::Compiled;
@@ -184,6 +184,20 @@ impl Store {
             }
             Ok(())
         })
+    }
+
+    /// An anchor, and the schema of its schema set.
+    pub(crate) fn compiled_anchor(
+        &self,
+        snapshot: &dyn Snapshot,
+        dataspace: &str,
+        name: &str,
+    ) -> Result<(AnchorRow, Arc<Compiled>)> {
+        let dataspace = dataspace_id(snapshot, dataspace)?;
+        let anchor = info(snapshot, dataspace, name)?;
+        let (key, row) = set_row(snapshot, dataspace, &anchor.schema_set)?;
+        let compiled = self.schemas().compiled_row(snapshot, (key, &row))?;
+        Ok((BoundAnchor { dataspace, anchor }.row(), compiled))
     }
 
     /// An anchor and the schema set that it is bound to.

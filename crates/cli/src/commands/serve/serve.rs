@@ -172,7 +172,10 @@ impl Serve {
         let served = ServedAnchors::new(service.clone(), default, restconf, limits)?;
         served.watch();
         let admin = datastore_routes::add(version_routes::add(AdminApi::new(intake)));
-        let admin = schema_and_edit_routes::add(admin).routes();
+        let admin = schema_and_edit_routes::add(admin)
+            .described_read("/dataspaces", "The dataspaces, by page")
+            .described_read("/dataspaces/{dataspace}/anchors", "The anchors, by page")
+            .routes();
         Ok(anchors::router(served, admin.of_each).merge(admin.description))
     }
 
