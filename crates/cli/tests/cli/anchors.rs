@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::process::{Sandbox, Server};
+use crate::server_engines::servers_under;
 
 const STORE: [&str; 2] = ["--store", "embedded:store"];
 
@@ -14,6 +15,10 @@ fn module(name: &str, body: &str) -> String {
 
 /// A store with the default anchor of one model, and [`ONE`] of another.
 fn store() -> Sandbox {
+    store_at(&STORE)
+}
+
+fn store_at(store: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("a.yang", module("a", "leaf x { type string; }"));
     sandbox.write("b/b.yang", module("b", "leaf y { type int8; }"));
@@ -25,7 +30,7 @@ fn store() -> Sandbox {
     sandbox.write("b.json", r#"{"b:y":1}"#);
     let load = |file: &str, yang: &str, more: &[&str]| {
         let arguments = ["load", file, "--yang", yang];
-        sandbox.run(&[&arguments[..], &STORE, more].concat()).ok();
+        sandbox.run(&[&arguments[..], store, more].concat()).ok();
     };
     load("a.json", "a.yang", &[]);
     load("b.json", "b", &ONE);
@@ -83,18 +88,23 @@ fn an_anchor_that_does_not_exist_is_named() {
 
 #[test]
 fn modules_are_replaced_by_another_process_and_through_the_server() {
-    let sandbox = store();
-    let server = sandbox.serve(&STORE);
-    let remote = remote(&server);
-    assert!(at(&sandbox, &remote, &["get", "/"]).contains("\"b:y\": 1"));
-    let upgrade = ["upgrade", "--yang", "new"];
-    at(&sandbox, &[&STORE[..], &ONE].concat(), &upgrade);
-    at(&sandbox, &remote, &["set", "/b:z", "3"]);
-    assert!(at(&sandbox, &remote, &["get", "/"]).contains("\"b:z\": 3"));
-    let back = ["upgrade", "--yang", "b", "--drop-unknown"];
-    at(&sandbox, &remote, &back);
-    let data = at(&sandbox, &remote, &["get", "/"]);
-    assert!(data.contains("b:y") && !data.contains("b:z"), "{data}");
+    let embedded = vec!["embedded:store".to_owned()];
+    for url in [embedded, servers_under("policy=uncached")].concat() {
+        eprintln!("over {url}");
+        let store = ["--store", &url];
+        let sandbox = store_at(&store);
+        let server = sandbox.serve(&store);
+        let remote = remote(&server);
+        assert!(at(&sandbox, &remote, &["get", "/"]).contains("\"b:y\": 1"));
+        let upgrade = ["upgrade", "--yang", "new"];
+        at(&sandbox, &[&store[..], &ONE].concat(), &upgrade);
+        at(&sandbox, &remote, &["set", "/b:z", "3"]);
+        assert!(at(&sandbox, &remote, &["get", "/"]).contains("\"b:z\": 3"));
+        let back = ["upgrade", "--yang", "b", "--drop-unknown"];
+        at(&sandbox, &remote, &back);
+        let data = at(&sandbox, &remote, &["get", "/"]);
+        assert!(data.contains("b:y") && !data.contains("b:z"), "{data}");
+    }
 }
 
 #[test]

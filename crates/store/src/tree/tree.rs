@@ -131,7 +131,7 @@ impl Tree {
     /// Rejects rows that were written under other modules than those of this handle, or to another anchor.
     ///
     /// # Errors
-    /// `in-use` if the modules were replaced or the anchor was recreated; [`Error::Unknown`] if it was deleted.
+    /// `in-use` if the modules were replaced; [`Error::Unknown`] if the anchor was deleted.
     pub(in crate::tree) fn check_modules(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let version = snapshot.version().0;
         if self.inner.same_modules_at.load(Ordering::Relaxed) == version {
@@ -144,8 +144,7 @@ impl Tree {
         match snapshot.get(&self.anchor().key)? {
             // Its other settings concern commits, which check the whole row.
             Some(row) if anchor_id_in(&row)? == self.anchor().id => {}
-            Some(_) => return Err(Error::data(ErrorTag::InUse, RECREATED)),
-            None => return Err(self.deleted()),
+            _ => return Err(self.deleted()),
         }
         self.inner.same_modules_at.store(version, Ordering::Relaxed);
         Ok(())
@@ -235,7 +234,8 @@ impl Tree {
     pub(super) fn check_anchor(&self, conflict: &espalier_keyspace::Error) -> Result<()> {
         if conflict.key() == Some(&self.anchor().key) {
             if self.was_recreated()? {
-                return Err(Error::data(ErrorTag::InUse, RECREATED));
+                let message = "the anchor was recreated; open it again (a server reopens it automatically: retry)";
+                return Err(Error::data(ErrorTag::InUse, message));
             }
             return Err(self.deleted());
         }
@@ -252,9 +252,6 @@ impl Tree {
         }
     }
 }
-
-const RECREATED: &str =
-    "the anchor was recreated; open it again (a server reopens it automatically: retry)";
 
 const OTHER_MODULES: &str =
     "the modules were replaced; open the tree again (a server reopens it automatically: retry)";
