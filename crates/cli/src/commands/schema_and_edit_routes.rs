@@ -56,8 +56,13 @@ pub fn add(api: AdminApi) -> AdminApi {
 }
 
 async fn schema(found: RequestAnchor) -> Response {
-    let json = [(CONTENT_TYPE, "application/json")];
-    (json, found.anchor().source_json()).into_response()
+    match found.current().await {
+        Ok(found) => {
+            let json = [(CONTENT_TYPE, "application/json")];
+            (json, found.anchor().source_json()).into_response()
+        }
+        Err(error) => error.into_response(),
+    }
 }
 
 /// The query of an upgrade.

@@ -49,9 +49,14 @@ pub(super) async fn renewed(
     found: &RequestAnchor,
     status: StatusCode,
 ) -> Option<Result<RequestAnchor, HttpError>> {
-    if !status.is_client_error() {
-        return None;
+    match status.is_client_error() {
+        true => renewed_now(found).await,
+        false => None,
     }
+}
+
+/// The anchor as it is now, if it was replaced since the request arrived.
+async fn renewed_now(found: &RequestAnchor) -> Option<Result<RequestAnchor, HttpError>> {
     let store = found.anchors().store();
     // As with reads, an engine on this machine is read on the task of the connection.
     if !store.driver().capability().remote && !found.is_replaced() {
@@ -61,6 +66,17 @@ pub(super) async fn renewed(
     match blocking(move || found.renewed().transpose()).await {
         Ok(renewed) => renewed.map(Ok),
         Err(error) => Some(Err(error)),
+    }
+}
+
+impl RequestAnchor {
+    /// The anchor as it is now: for responses that come from the models alone, without a read that would fail if they
+    /// were replaced.
+    ///
+    /// # Errors
+    /// The anchor was deleted, or cannot be opened now.
+    pub async fn current(self) -> Result<Self, HttpError> {
+        renewed_now(&self).await.unwrap_or(Ok(self))
     }
 }
 

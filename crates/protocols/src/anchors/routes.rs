@@ -4,7 +4,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
-use http::Request;
+use http::request::Parts;
+use http::{Method, Request};
 
 use super::anchor_route::{AnchorRoute, RequestAnchor};
 use super::retry::{is_read, renewed, replaced_response, retry_reads};
@@ -35,6 +36,14 @@ pub fn router(anchors: ServedAnchors, of_each: Router<AnchorRoute>) -> Router {
 /// Handles a RESTCONF request.
 async fn handle(found: RequestAnchor, request: Request<Body>) -> Response {
     let (parts, mut body) = request.into_parts();
+    let found = match is_about_models(found.anchors().server().root(), &parts) {
+        true => found.current().await,
+        false => Ok(found),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => return restconf::rejection(&parts, error),
+    };
     let response = restconf::respond(found.anchor().restconf(), &parts, &mut body).await;
     match renewed(&found, response.status()).await {
         None => response,
@@ -44,4 +53,12 @@ async fn handle(found: RequestAnchor, request: Request<Body>) -> Response {
         }
         Some(Ok(_)) => replaced_response(&parts),
     }
+}
+
+/// Whether the response can come from the models alone.
+fn is_about_models(root: &str, parts: &Parts) -> bool {
+    let path = parts.uri.path();
+    let path = path.strip_prefix(root).unwrap_or(path);
+    let is_data = path.starts_with("/data") || path.starts_with("/ds/");
+    !is_data || path.starts_with("/data/ietf-yang-library:") || parts.method == Method::OPTIONS
 }

@@ -124,6 +124,8 @@ fn locks_and_sessions_survive_and_new_nodes_exist_at_once() {
         .expect("a tree");
     lock.lock("s").expect("a lock");
     let sessions = server.service.sessions().list().len();
+    let root = "/dataspaces/lab/anchors/one/restconf";
+    let text = server.get(&format!("{root}/schema/b.yang")).body;
     let upgrade = |body: &str| {
         let options = UpgradeOptions {
             session: "s",
@@ -134,6 +136,7 @@ fn locks_and_sessions_survive_and_new_nodes_exist_at_once() {
     };
     upgrade(NEW);
     // No thread looks for changes here: the requests themselves find out.
+    assert_ne!(server.get(&format!("{root}/schema/b.yang")).body, text);
     let added = format!("{data}/b:added");
     let options = as_session(&server, "OPTIONS", &added, "");
     assert_eq!(options.status, 200, "{options:?}");
