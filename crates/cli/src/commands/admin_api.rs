@@ -218,7 +218,8 @@ async fn handle_write(
     }
 }
 
-/// Calls the handler of a write route; again, if it failed and the modules of the anchor were replaced meanwhile.
+/// Calls the handler of a write route; again, if the modules of the anchor were replaced meanwhile and it therefore
+/// rejected the request. After any other error, whether something was written may be unknown.
 fn write_current(
     found: &RequestAnchor,
     route: WriteRoute,
@@ -226,6 +227,7 @@ fn write_current(
 ) -> Result<Response, HttpError> {
     let failed = match (route.handler)(found, request) {
         Ok(response) => return Ok(response),
+        Err(error) if !error.status().is_client_error() => return Err(error),
         Err(error) => error,
     };
     match found.renewed() {

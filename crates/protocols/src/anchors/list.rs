@@ -122,10 +122,12 @@ fn page_json(member: &str, entries: Vec<Json>, cursor: Option<String>) -> Json {
     page
 }
 
+/// Reads at most so many rows, from a name on.
+type ReadRows<'a, T> = &'a dyn Fn(&[u8], usize) -> Result<Vec<T>, HttpError>;
+
 /// Rows in the order of their names, of which a user sees some.
 struct NamedRows<'a, T> {
-    /// At most so many rows, from a name on.
-    read: &'a dyn Fn(&[u8], usize) -> Result<Vec<T>, HttpError>,
+    read: ReadRows<'a, T>,
     name: &'a dyn Fn(&T) -> &str,
     is_seen: &'a dyn Fn(&str) -> bool,
     /// See [`AnchorAccess::next_anchor_boundary`].
