@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use axum::Router;
 use espalier_protocols::restconf::{self, Limits, Restconf, RestconfConfig};
 use espalier_protocols::server;
 use espalier_service::Service;
@@ -54,6 +55,15 @@ impl Drop for CorePin {
 impl Server {
     /// Serves a tree on a free port of the loopback interface. `source` is the source of its schema.
     pub fn start(tree: Tree, source: SchemaSource) -> Result<Self> {
+        Self::start_with(move || {
+            let service = Service::without_access_control(tree.clone())?;
+            let service = Restconf::new(service, tree, &source, config());
+            Ok(restconf::router(Arc::new(service)))
+        })
+    }
+
+    /// Serves routes on a free port of the loopback interface.
+    pub fn start_with(router: impl FnOnce() -> Result<Router> + Send + 'static) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -64,13 +74,7 @@ impl Server {
         let cores = core.set;
         let thread = thread::spawn(move || {
             sched_setaffinity(None, &cores).map_err(io::Error::from)?;
-            let service = Restconf::new(
-                Service::without_access_control(tree.clone())?,
-                tree,
-                &source,
-                config(),
-            );
-            let router = restconf::router(Arc::new(service));
+            let router = router()?;
             let until = async move {
                 // A dropped sender ends it too.
                 let _ = stopped.await;
@@ -236,7 +240,7 @@ fn number(text: &str, radix: u32) -> Result<usize> {
 }
 
 /// A limit that admits the bodies of all sizes of the bench; otherwise the defaults.
-fn config() -> RestconfConfig {
+pub fn config() -> RestconfConfig {
     let limits = Limits {
         edit_bytes_max: EDIT_BYTES_MAX,
         ..Limits::default()

@@ -97,7 +97,8 @@ pub struct Access {
     #[arg(long, value_name = "WHAT")]
     pub validation: Option<Validation>,
 
-    /// The dataspace [env: ESPALIER_DATASPACE] [default: default]
+    /// The dataspace [env: ESPALIER_DATASPACE] [default: default; with --server and neither --dataspace nor
+    /// --anchor, those of the server]
     #[arg(long, value_name = "NAME")]
     pub dataspace: Option<String>,
 

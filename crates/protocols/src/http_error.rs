@@ -24,6 +24,16 @@ impl HttpError {
         Self { status, errors }
     }
 
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The status and the errors.
+    pub fn into_parts(self) -> (StatusCode, Errors) {
+        (self.status, self.errors)
+    }
+
     /// The errors.
     pub fn errors(&self) -> &Errors {
         &self.errors

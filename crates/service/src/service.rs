@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use espalier_store::{Error, Result, Store, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
-use crate::access::{AccessPolicy, Caller, NacmConfig, ResourceAccess, RulesCache, UserAccess};
+use crate::access::{
+    AccessPolicy, AnchorAccess, Caller, NacmConfig, ResourceAccess, RulesCache, UserAccess,
+};
 use crate::audit::{AuditEntry, AuditOperation, FailedLogins, ServiceLog};
 use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
@@ -224,6 +226,17 @@ impl Service {
             AccessControl::Off => Ok(ResourceAccess::unrestricted()),
             AccessControl::Rules => Ok(ResourceAccess::new(&self.access_config()?, caller)),
         }
+    }
+
+    /// Which anchors a user can know of.
+    ///
+    /// # Errors
+    /// Those of reading the rules.
+    pub fn anchor_access(&self, caller: &Caller) -> Result<AnchorAccess> {
+        if self.inner.control == AccessControl::Off || caller.is_recovery {
+            return Ok(AnchorAccess::unrestricted());
+        }
+        Ok(AnchorAccess::new(&self.access_config()?, caller))
     }
 
     /// Rolls back the confirmed commits whose time is over (RFC 6241 §8.4), and returns their number.

@@ -149,6 +149,10 @@ impl Compiled {
 #[derive(Debug, Default)]
 pub(crate) struct SchemaCache {
     compiled: RwLock<FxHashMap<u64, Arc<Compiled>>>,
+    /// By the key of their row: the row, and what was compiled from it.
+    by_row: RwLock<FxHashMap<Vec<u8>, CompiledRow>>,
+    /// Held while a schema set is read or compiled, so that it is done once for many anchors at the same time.
+    loading: Mutex<()>,
     /// The most recently used schemas of older versions.
     past: Mutex<Vec<Arc<Compiled>>>,
 }
@@ -156,15 +160,46 @@ pub(crate) struct SchemaCache {
 /// At most this many compiled schemas of older versions are cached.
 const PAST_SCHEMAS_MAX: usize = 4;
 
+/// The row of a schema set, and what was compiled from it.
+type CompiledRow = (Vec<u8>, Arc<Compiled>);
+
 impl SchemaCache {
+    /// The schema set of a row in a snapshot. The row has an entry for each module; if it is known, it is not decoded.
+    pub fn compiled_row(
+        &self,
+        snapshot: &dyn Snapshot,
+        (key, row): (Vec<u8>, &[u8]),
+    ) -> Result<Arc<Compiled>> {
+        let by_row = self.by_row.read();
+        let known = by_row.get(&key).filter(|(known, _)| known == row);
+        let known = known.map(|(_, compiled)| Arc::clone(compiled));
+        drop(by_row);
+        if let Some(compiled) = known {
+            let Precondition { key, value } = &compiled.modules_precondition;
+            if snapshot.get(key)?.as_deref() == value.as_deref() {
+                return Ok(compiled);
+            }
+        }
+        let compiled = self.compiled(snapshot, Record::decode(row)?)?;
+        let known = (row.to_vec(), Arc::clone(&compiled));
+        self.by_row.write().insert(key, known);
+        Ok(compiled)
+    }
+
     /// A schema set as it is in a snapshot.
     pub fn compiled(&self, snapshot: &dyn Snapshot, record: Record) -> Result<Arc<Compiled>> {
         let modules_precondition = modules_precondition(snapshot, &record)?;
-        let cached = self.compiled.read().get(&record.id).cloned();
-        let is_current = |compiled: &Arc<Compiled>| {
-            compiled.record == record && compiled.modules_precondition == modules_precondition
+        let cached = || {
+            let cached = self.compiled.read().get(&record.id).cloned();
+            cached.filter(|compiled| {
+                compiled.record == record && compiled.modules_precondition == modules_precondition
+            })
         };
-        if let Some(compiled) = cached.filter(is_current) {
+        if let Some(compiled) = cached() {
+            return Ok(compiled);
+        }
+        let _once = self.loading.lock();
+        if let Some(compiled) = cached() {
             return Ok(compiled);
         }
         let compiled = match Compiled::stored(snapshot, (&record, &modules_precondition))? {

@@ -40,7 +40,7 @@ pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptim
 pub use error::{Error, Result, anchor_list};
 pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
 pub use reported::{Cause, INTERNAL, Reported};
-pub use store::Store;
+pub use store::{CatalogState, Store};
 pub use subspace::Subspace;
 pub use transfer::{
     BLOCK_BYTES_MAX, BackupReport, CheckedBackup, Digest, ExistingRows, Marker, Phase, Progress,

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
 use crate::keys::TreeId;
 use crate::subspace::Subspace;
+use crate::transfer::Marker;
 use crate::tree::{CandidateCache, Providers, Registry};
 
 /// Counts changes of the catalog.
@@ -214,8 +215,38 @@ impl Store {
     }
 }
 
+/// The state of a catalog: equal to an earlier one if no dataspace, schema set or anchor was changed in between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogState {
+    changes: Option<Vec<u8>>,
+    is_complete: bool,
+}
+
+impl Store {
+    /// The state of the catalog, in one read of the engine: whether open trees have to be checked
+    /// ([`Tree::is_current`](crate::Tree::is_current)). A store that another one was copied over may have an equal
+    /// state.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn catalog_state(&self) -> Result<CatalogState> {
+        let snapshot = self.driver().snapshot_with_prefetch(&|expected| {
+            expected.key(catalog_changes_key());
+            expected.key(Marker::key());
+        })?;
+        Ok(CatalogState {
+            changes: catalog_changes(&*snapshot)?,
+            is_complete: snapshot.get(&Marker::key())?.is_none(),
+        })
+    }
+}
+
+fn catalog_changes_key() -> Vec<u8> {
+    [Subspace::Meta.key().as_slice(), CATALOG_CHANGES].concat()
+}
+
 /// The catalog's change counter in a snapshot, as stored.
 pub(crate) fn catalog_changes(state: &dyn Snapshot) -> Result<Option<Vec<u8>>> {
-    let key = [Subspace::Meta.key().as_slice(), CATALOG_CHANGES].concat();
-    Ok(state.get(&key)?.map(std::borrow::Cow::into_owned))
+    let value = state.get(&catalog_changes_key())?;
+    Ok(value.map(std::borrow::Cow::into_owned))
 }

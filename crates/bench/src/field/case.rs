@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::report::Report;
 use super::{
-    access_network, candidate, list_rules, many_edits, one_leaf, readers, references,
+    access_network, anchors, candidate, list_rules, many_edits, one_leaf, readers, references,
     when_conditions,
 };
 use espalier_terminal::Result;
@@ -30,11 +30,13 @@ pub enum Case {
     H,
     /// Change one leaf, under constraints of each kind
     OneLeaf,
+    /// A read of one of many anchors over RESTCONF; the size is the number of anchors
+    Anchors,
 }
 
 impl Case {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::A,
         Self::B,
         Self::C,
@@ -44,9 +46,10 @@ impl Case {
         Self::G,
         Self::H,
         Self::OneLeaf,
+        Self::Anchors,
     ];
 
-    /// A tenth of the size at which the case was reported, and that size.
+    /// A tenth of the size at which the case was reported, and that size; for anchors, few and many.
     pub fn sizes(self) -> [u64; 2] {
         match self {
             Self::A => [4_000, 40_000],
@@ -57,6 +60,7 @@ impl Case {
             Self::F => [1_000, 10_000],
             Self::G | Self::H => [10_000, 100_000],
             Self::OneLeaf => [1_000, 1_000_000],
+            Self::Anchors => [10, 100_000],
         }
     }
 
@@ -72,6 +76,7 @@ impl Case {
             Self::G => references::delete_all(report, size),
             Self::H => readers::run(report, size),
             Self::OneLeaf => one_leaf::run(report, size),
+            Self::Anchors => anchors::run(report, size),
         }
     }
 }

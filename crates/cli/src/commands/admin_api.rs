@@ -7,21 +7,19 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{FromRequestParts, Query, Request};
+use axum::extract::{FromRequestParts, Request};
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use espalier_protocols::anchors::{AnchorRoute, RequestAnchor};
 use espalier_protocols::http_error::HttpError;
 use espalier_protocols::intake::{Held, Intake, IntakeError, media};
-use espalier_protocols::request_session::session_of;
+use espalier_protocols::json::json_response;
 use espalier_protocols::restconf::Who;
-use espalier_service::{Service, SessionDatastore};
-use espalier_store::Tree;
+use espalier_service::SessionDatastore;
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::StatusCode;
-use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 
@@ -82,58 +80,43 @@ pub struct WriteRoute {
     /// The maximum size of the body.
     pub bytes_max: u64,
     /// The handler, called on a thread that may block.
-    pub handler: fn(&ServedTree, &WriteRequest) -> Result<Response, HttpError>,
+    pub handler: fn(&RequestAnchor, &WriteRequest) -> Result<Response, HttpError>,
 }
 
-/// The running datastore that is served.
-#[derive(Clone)]
-pub struct ServedTree {
-    service: Service,
-    tree: Tree,
-}
-
-impl ServedTree {
-    /// Serves a running datastore.
-    pub fn new(service: Service, tree: Tree) -> Self {
-        Self { service, tree }
-    }
-
-    /// The datastore as the session of a request sees it.
-    ///
-    /// # Errors
-    /// `resource-denied` if there are too many sessions.
-    pub fn for_request(&self, parts: &Parts, session: &str) -> Result<SessionDatastore, HttpError> {
-        let session = session_of(&self.service, parts, session)?;
-        Ok(self.service.datastore(&session, self.tree.clone()))
-    }
-}
-
-impl FromRequestParts<ServedTree> for RequestDatastore {
+impl FromRequestParts<AnchorRoute> for RequestDatastore {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, served: &ServedTree) -> Result<Self, Response> {
-        let session = Who::of(&parts.headers).map_err(HttpError::from);
-        let of = session.and_then(|who| served.for_request(parts, &who.session));
-        of.map(Self).map_err(IntoResponse::into_response)
+    async fn from_request_parts(parts: &mut Parts, route: &AnchorRoute) -> Result<Self, Response> {
+        let found = RequestAnchor::from_request_parts(parts, route).await?;
+        let who = Who::of(&parts.headers);
+        let of = who.and_then(|who| found.datastore(parts, &who.session));
+        of.map(Self)
+            .map_err(|error| HttpError::from(error).into_response())
     }
 }
 
 /// The running datastore, as the session of a request sees it.
 pub struct RequestDatastore(pub SessionDatastore);
 
-/// A builder of the routes below `/espalier`.
+/// A builder of the routes below `/espalier`, which every anchor has.
 pub struct AdminApi {
-    served: ServedTree,
     intake: Intake,
-    router: Router<ServedTree>,
+    router: Router<AnchorRoute>,
     paths: Map<String, Json>,
 }
 
+/// The routes below `/espalier`.
+pub struct AdminRoutes {
+    /// The routes of each anchor.
+    pub of_each: Router<AnchorRoute>,
+    /// The route of the OpenAPI description.
+    pub description: Router,
+}
+
 impl AdminApi {
-    /// Creates a builder without routes for a datastore. `intake` buffers bodies.
-    pub fn new(served: ServedTree, intake: Intake) -> Self {
+    /// Creates a builder without routes. `intake` buffers bodies.
+    pub fn new(intake: Intake) -> Self {
         Self {
-            served,
             intake,
             router: Router::new(),
             paths: Map::new(),
@@ -143,7 +126,7 @@ impl AdminApi {
     /// Adds a read route.
     pub fn read_route<H, T>(mut self, path: &str, summary: &str, handler: H) -> Self
     where
-        H: Handler<T, ServedTree>,
+        H: Handler<T, AnchorRoute>,
         T: 'static,
     {
         self.router = self.router.route(path, get(handler));
@@ -153,8 +136,10 @@ impl AdminApi {
 
     /// Adds a write route.
     pub fn write_route(mut self, route: WriteRoute) -> Self {
-        let (served, intake) = (self.served.clone(), self.intake.clone());
-        let handler = move |request: Request| handle_write(served, intake, route, request);
+        let intake = self.intake.clone();
+        let handler = move |found: RequestAnchor, request: Request| {
+            handle_write(found, intake, route, request)
+        };
         self.router = self.router.route(route.path, post(handler));
         let content = route.body.media().iter();
         let content: Map<_, _> = content
@@ -168,6 +153,12 @@ impl AdminApi {
         self
     }
 
+    /// Describes a route that is not one of each anchor.
+    pub fn described_read(mut self, path: &str, summary: &str) -> Self {
+        self.describe(path, "get", json!({ "summary": summary }));
+        self
+    }
+
     fn describe(&mut self, path: &str, method: &str, mut described: Json) {
         described["responses"] =
             json!({"default": {"description": "the result, or errors as in RFC 8040"}});
@@ -175,27 +166,29 @@ impl AdminApi {
         entry[method] = described;
     }
 
-    /// Builds the router, with the OpenAPI description of all routes.
-    pub fn router(self) -> Router {
+    /// Builds the routes, with the OpenAPI description of all of them.
+    pub fn routes(self) -> AdminRoutes {
         let description = json!({
             "openapi": "3.1.0",
             "info": {
                 "title": "Espalier, in addition to RESTCONF",
                 "version": env!("CARGO_PKG_VERSION"),
-                "description": "What `espalier --server` needs beyond RESTCONF.",
+                "description": "What `espalier --server` needs beyond RESTCONF. Every path is of the default anchor; \
+                                below /dataspaces/{dataspace}/anchors/{anchor} it is of another one.",
             },
             "paths": self.paths,
         });
         let description = Arc::new(description);
         let describe = move || async move { json_response(&*description) };
-        self.router
-            .route(OPENAPI_PATH, get(describe))
-            .with_state(self.served)
+        AdminRoutes {
+            of_each: self.router,
+            description: Router::new().route(OPENAPI_PATH, get(describe)),
+        }
     }
 }
 
 async fn handle_write(
-    served: ServedTree,
+    found: RequestAnchor,
     intake: Intake,
     route: WriteRoute,
     request: Request,
@@ -214,7 +207,7 @@ async fn handle_write(
         Err(error) => return intake_failure(&error),
     };
     let request = WriteRequest { parts, media, body };
-    let outcome = tokio::task::spawn_blocking(move || (route.handler)(&served, &request));
+    let outcome = tokio::task::spawn_blocking(move || write_current(&found, route, &request));
     match outcome.await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => error.into_response(),
@@ -222,6 +215,24 @@ async fn handle_write(
             tracing::error!(%error, "a request ended early");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
+    }
+}
+
+/// Calls the handler of a write route; again, if the modules of the anchor were replaced meanwhile and it therefore
+/// rejected the request. After any other error, whether something was written may be unknown.
+fn write_current(
+    found: &RequestAnchor,
+    route: WriteRoute,
+    request: &WriteRequest,
+) -> Result<Response, HttpError> {
+    let failed = match (route.handler)(found, request) {
+        Ok(response) => return Ok(response),
+        Err(error) if !error.status().is_client_error() => return Err(error),
+        Err(error) => error,
+    };
+    match found.renewed() {
+        None => Err(failed),
+        Some(renewed) => (route.handler)(&renewed?, request),
     }
 }
 
@@ -244,32 +255,4 @@ fn intake_failure(error: &IntakeError) -> Response {
     };
     let data_error = DataError::new(tag, error.to_string()).of_type(ErrorType::Protocol);
     HttpError::with_status(error.status(), data_error).into_response()
-}
-
-/// The query parameters of a request; invalid ones are rejected with the usual error body.
-pub struct Parameters<T>(pub T);
-
-impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
-        let query = Query::<T>::try_from_uri(&parts.uri);
-        query
-            .map(|Query(parameters)| Self(parameters))
-            .map_err(|error| {
-                let error = DataError::new(ErrorTag::InvalidValue, error.body_text());
-                HttpError::from(error.of_type(ErrorType::Protocol)).into_response()
-            })
-    }
-}
-
-/// A JSON response.
-pub fn json_response(value: &impl Serialize) -> Response {
-    match serde_json::to_vec(value) {
-        Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "an answer cannot be written");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
-    }
 }

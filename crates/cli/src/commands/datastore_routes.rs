@@ -4,16 +4,18 @@
 //!   [`Outcome`](crate::endpoint::Outcome).
 
 use axum::response::Response;
+use espalier_protocols::anchors::RequestAnchor;
 use espalier_protocols::http_error::HttpError;
+use espalier_protocols::json::json_response;
 
-use super::admin_api::{AdminApi, BodyKind, ServedTree, WriteRequest, WriteRoute, json_response};
+use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute};
 use crate::endpoint::{DATASTORES_PATH, OperationRequest, perform};
 use espalier_terminal::Failure;
 
 /// The maximum size of a request.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
-/// Adds the routes for a tree.
+/// Adds the routes.
 pub fn add(api: AdminApi) -> AdminApi {
     api.write_route(WriteRoute {
         path: DATASTORES_PATH,
@@ -24,9 +26,9 @@ pub fn add(api: AdminApi) -> AdminApi {
     })
 }
 
-fn perform_operation(served: &ServedTree, request: &WriteRequest) -> Result<Response, HttpError> {
+fn perform_operation(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, HttpError> {
     let operation: OperationRequest = request.object()?;
-    let of = served.for_request(&request.parts, &operation.session)?;
+    let of = found.datastore(&request.parts, &operation.session)?;
     let outcome = perform(&of, &operation).map_err(Failure::into_reported)?;
     Ok(json_response(&outcome))
 }

@@ -8,10 +8,11 @@
 //!
 //! Errors have the body of RFC 8040 §7.1.
 
-use axum::body::Bytes;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Response};
+use espalier_protocols::anchors::RequestAnchor;
 use espalier_protocols::http_error::HttpError;
+use espalier_protocols::json::json_response;
 use espalier_protocols::restconf::{CHANGED_HEADER, VERSION_HEADER, Who};
 use espalier_service::{ChangeNote, SessionDatastore};
 use espalier_store::{Commit, Datastore, UnknownData};
@@ -21,28 +22,23 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Deserialize;
 
-use super::admin_api::{AdminApi, BodyKind, ServedTree, WriteRequest, WriteRoute, json_response};
+use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute};
 use crate::commands::edit::EDIT_BYTES_MAX;
 use crate::endpoint::{
     EDIT_PATH, EditParameters, SCHEMA_PATH, SOURCE_BYTES_MAX, annotated_tree, named_datastore,
     upgrade_json,
 };
+use espalier_terminal::Failure;
 use espalier_terminal::document::Format;
-use espalier_terminal::{Failure, Result};
 
 const CHANGED: HeaderName = HeaderName::from_static(CHANGED_HEADER);
 
 /// The default author of commits.
 const AUTHOR: &str = "espalier edit";
 
-/// Adds the routes; `source` has the modules of the tree.
-pub fn add(api: AdminApi, source: &SchemaSource) -> Result<AdminApi> {
-    let text: Bytes = serde_json::to_vec(source)
-        .map_err(|error| Failure::data(error.to_string()))?
-        .into();
-    let schema = move || async move { ([(CONTENT_TYPE, "application/json")], text) };
-    Ok(api
-        .read_route(SCHEMA_PATH, "The texts of the modules", schema)
+/// Adds the routes.
+pub fn add(api: AdminApi) -> AdminApi {
+    api.read_route(SCHEMA_PATH, "The texts of the modules", schema)
         .write_route(WriteRoute {
             path: SCHEMA_PATH,
             summary: "Modules in place of those that there are, and the data converted to them",
@@ -56,7 +52,17 @@ pub fn add(api: AdminApi, source: &SchemaSource) -> Result<AdminApi> {
             body: BodyKind::Data,
             bytes_max: EDIT_BYTES_MAX,
             handler: edit,
-        }))
+        })
+}
+
+async fn schema(found: RequestAnchor) -> Response {
+    match found.current().await {
+        Ok(found) => {
+            let json = [(CONTENT_TYPE, "application/json")];
+            (json, found.anchor().source_json()).into_response()
+        }
+        Err(error) => error.into_response(),
+    }
 }
 
 /// The query of an upgrade.
@@ -67,10 +73,7 @@ struct UpgradeQuery {
     dry_run: bool,
 }
 
-fn upgrade(
-    served: &ServedTree,
-    request: &WriteRequest,
-) -> std::result::Result<Response, HttpError> {
+fn upgrade(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, HttpError> {
     let Query(query) = Query::<UpgradeQuery>::try_from_uri(&request.parts.uri)
         .map_err(|error| invalid_query(&error.body_text()))?;
     let source: SchemaSource = request.object()?;
@@ -79,9 +82,10 @@ fn upgrade(
         author: identity.author.as_deref().unwrap_or("espalier upgrade"),
         comment: &identity.comment,
     };
-    let of = served.for_request(&request.parts, &identity.session)?;
+    let of = found.datastore(&request.parts, &identity.session)?;
     let unknown = UnknownData::of(query.drop_unknown);
     let report = of.upgrade(&source, unknown, query.dry_run, note)?;
+    found.anchors().catalog_changed();
     Ok(json_response(&upgrade_json(&report)))
 }
 
@@ -98,7 +102,7 @@ fn running() -> String {
     Datastore::Running.name().to_owned()
 }
 
-fn edit(served: &ServedTree, request: &WriteRequest) -> std::result::Result<Response, HttpError> {
+fn edit(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, HttpError> {
     let Query(query) = Query::<EditQuery>::try_from_uri(&request.parts.uri)
         .map_err(|error| invalid_query(&error.body_text()))?;
     let format = match request.media == Format::Xml.media_type() {
@@ -106,7 +110,7 @@ fn edit(served: &ServedTree, request: &WriteRequest) -> std::result::Result<Resp
         false => Format::Json,
     };
     let identity = Who::of(&request.parts.headers)?;
-    let running = served.for_request(&request.parts, &identity.session)?;
+    let running = found.datastore(&request.parts, &identity.session)?;
     let of = named_datastore(&running, &query.datastore).map_err(Failure::into_reported)?;
     let commit = apply(&of, &identity, (request.body(), format), query.parameters)?;
     let mut response = StatusCode::NO_CONTENT.into_response();
@@ -124,7 +128,7 @@ fn apply(
     identity: &Who,
     (text, format): (&[u8], Format),
     parameters: EditParameters,
-) -> std::result::Result<Option<Commit>, HttpError> {
+) -> Result<Option<Commit>, HttpError> {
     let document = annotated_tree(of.schema(), text, format).map_err(Failure::into_reported)?;
     let note = ChangeNote {
         author: identity.author.as_deref().unwrap_or(AUTHOR),

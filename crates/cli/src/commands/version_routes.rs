@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use axum::extract::RawQuery;
 use axum::response::{IntoResponse, Response};
+use espalier_protocols::anchors::RequestAnchor;
 use espalier_protocols::http_error::HttpError;
+use espalier_protocols::json::{Parameters, json_response};
 use espalier_protocols::restconf::{BodyWriter, ReadParameters, Who, stream};
 use espalier_service::{ChangeNote, SessionDatastore};
 use espalier_store::{Error, HISTORY_PAGE_MAX};
@@ -23,10 +25,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 
-use super::admin_api::{
-    AdminApi, BodyKind, Parameters, RequestDatastore, ServedTree, WriteRequest, WriteRoute,
-    json_response,
-};
+use super::admin_api::{AdminApi, BodyKind, RequestDatastore, WriteRequest, WriteRoute};
 use crate::endpoint::{
     AT_PATH, Changed, CommitBody, DIFF_PATH, Differences, HISTORY_PATH, LineStyle, RETENTION_PATH,
     ROLLBACK_PATH, Read, RetentionBody, Rollback, diff_lines, print_view,
@@ -39,7 +38,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// The maximum size of a request that writes.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
 
-/// Adds the routes for a tree.
+/// Adds the routes.
 pub fn add(api: AdminApi) -> AdminApi {
     api.read_route(HISTORY_PATH, "The newest commits, newest first", history)
         .read_route(DIFF_PATH, "What differs between two versions", diff)
@@ -175,14 +174,14 @@ async fn at(
     .await
 }
 
-fn rollback(served: &ServedTree, request: &WriteRequest) -> Result<Response, HttpError> {
+fn rollback(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, HttpError> {
     let rollback: Rollback = request.object()?;
     let note = ChangeNote {
         author: &rollback.author,
         comment: &rollback.comment,
     };
     let who = Who::of(&request.parts.headers)?;
-    let of = served.for_request(&request.parts, &who.session)?;
+    let of = found.datastore(&request.parts, &who.session)?;
     let commit = of.rollback(rollback.version, note)?;
     Ok(json_response(&Changed::from(commit)))
 }
@@ -194,10 +193,10 @@ async fn retention(RequestDatastore(of): RequestDatastore) -> Response {
     }
 }
 
-fn set_retention(served: &ServedTree, request: &WriteRequest) -> Result<Response, HttpError> {
+fn set_retention(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, HttpError> {
     let retention: RetentionBody = request.object()?;
     let who = Who::of(&request.parts.headers)?;
-    let of = served.for_request(&request.parts, &who.session)?;
+    let of = found.datastore(&request.parts, &who.session)?;
     of.set_retention(retention.into())?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -234,7 +234,7 @@ impl Local {
 }
 
 /// The modules of the schema of a tree.
-pub fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
+fn source_of(tree: &Tree, settings: &Settings) -> Result<SchemaSource> {
     let store = tree.store();
     let anchor = store.anchor(settings.dataspace(), settings.anchor())?;
     Ok(store

@@ -26,7 +26,7 @@ pub use engine::{
 pub use interface::{Change, Changed, EditParameters, Endpoint, Loaded, Read, TestChoice, Upload};
 pub use local::{
     annotated_tree, command_session, open_driver, open_store, open_store_for_command, open_tree,
-    source_of, store_on, tree_of,
+    store_on, tree_of,
 };
 pub use open::{open, open_existing};
 pub use operations::{

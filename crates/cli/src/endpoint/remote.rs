@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use espalier_protocols::anchors::AnchorName;
 use espalier_protocols::restconf::{
     AUTHOR_HEADER, CHANGED_HEADER, COMMENT_HEADER, DOCUMENT_BARE, DOCUMENT_HEADER,
     PRIVATE_CANDIDATE, SESSION_HEADER, VERSION_HEADER,
@@ -60,6 +61,7 @@ pub const SOURCE_BYTES_MAX: u64 = 256 << 20;
 pub struct Remote {
     agent: Agent,
     authorization: Option<HeaderValue>,
+    /// What precedes the paths of requests: the URL, and the path of the anchor if the settings name one.
     base: String,
     /// The URL, for messages.
     shown_url: String,
@@ -102,11 +104,12 @@ impl Remote {
             Some(file) => (socket_agent(file), SOCKET_BASE),
             None => (agent(settings)?, url.trim_end_matches('/')),
         };
+        let base = format!("{base}{}", anchor_path(settings));
         Ok(Self {
             agent,
             authorization,
             shown_url: espalier_drivers::redacted_url(url),
-            base: base.to_owned(),
+            base,
             data: data_path(datastore),
             datastore,
             identity_headers: identity_headers(settings),
@@ -241,6 +244,14 @@ impl Remote {
             .map_err(|error| self.unreachable(&error))?;
         serde_json::from_slice(&text)
             .map_err(|error| Failure::data(format!("the server's modules cannot be read: {error}")))
+    }
+}
+
+/// The path of the anchor that the settings name; empty if they name none, for the default anchor of the server.
+fn anchor_path(settings: &Settings) -> String {
+    match settings.dataspace.is_some() || settings.anchor.is_some() {
+        true => AnchorName::new(settings.dataspace(), settings.anchor()).path(),
+        false => String::new(),
     }
 }
 

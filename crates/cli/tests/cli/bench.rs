@@ -140,6 +140,7 @@ fn field_runs_every_case_and_reports_how_rows_grow() {
         "g: ",
         "h: ",
         "one-leaf commit",
+        "anchors: ",
     ] {
         let count = found.iter().filter(|name| name.starts_with(case)).count();
         assert!(count >= 2 && count % 2 == 0, "{case}: {found:?}");

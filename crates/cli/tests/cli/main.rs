@@ -2,6 +2,7 @@
 
 mod access_control;
 mod access_lists;
+mod anchors;
 mod audit;
 #[cfg(feature = "bench")]
 mod bench;

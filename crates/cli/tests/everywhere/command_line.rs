@@ -44,24 +44,31 @@ pub struct CommandLine<'s> {
 impl<'s> CommandLine<'s> {
     /// Commands with `--store`.
     pub fn on_store(sandbox: &'s Sandbox) -> Self {
-        let access = vec!["--store".to_owned(), "embedded:store".to_owned()];
-        Self::new(sandbox, access, None)
+        Self::new(sandbox, &["--store", "embedded:store"], None)
     }
 
     /// Commands with `--server`, of a user if there is one.
     pub fn on_server(sandbox: &'s Sandbox, user: Option<&str>) -> Self {
-        let server = sandbox.serve(&["--store", "embedded:store"]);
-        let mut access = vec!["--server".to_owned(), server.url.clone()];
-        if let Some(user) = user {
-            access.extend(["--user".to_owned(), user.to_owned()]);
-        }
-        Self::new(sandbox, access, Some(server))
+        Self::on_server_with(sandbox, user, &[])
     }
 
-    fn new(sandbox: &'s Sandbox, access: Vec<String>, server: Option<Server>) -> Self {
+    /// Commands with `--server` and `--anchor`.
+    pub fn on_anchor(sandbox: &'s Sandbox, user: Option<&str>) -> Self {
+        Self::on_server_with(sandbox, user, &["--anchor", "default"])
+    }
+
+    fn on_server_with(sandbox: &'s Sandbox, user: Option<&str>, options: &[&str]) -> Self {
+        let server = sandbox.serve(&["--store", "embedded:store"]);
+        let url = server.url.clone();
+        let user = user.map_or_else(Vec::new, |user| vec!["--user", user]);
+        let access = [&["--server", &url], options, &user].concat();
+        Self::new(sandbox, &access, Some(server))
+    }
+
+    fn new(sandbox: &'s Sandbox, access: &[&str], server: Option<Server>) -> Self {
         Self {
             sandbox,
-            access,
+            access: access.iter().map(|&word| word.to_owned()).collect(),
             schema: schema(),
             base: Base::default(),
             _server: server,

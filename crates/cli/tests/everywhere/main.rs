@@ -43,7 +43,7 @@ type Make = for<'s> fn(&'s Sandbox, Option<&str>) -> Box<dyn FrontEnd + 's>;
 /// The command line on a store is without access control.
 const ON_STORE: &str = "command line on a store";
 
-fn front_ends() -> [(&'static str, Make); 3] {
+fn front_ends() -> [(&'static str, Make); 5] {
     [
         (ON_STORE, |sandbox, _| {
             Box::new(CommandLine::on_store(sandbox))
@@ -53,6 +53,12 @@ fn front_ends() -> [(&'static str, Make); 3] {
         }),
         ("RESTCONF", |sandbox, user| {
             Box::new(Restconf::start(sandbox, user))
+        }),
+        ("command line on an anchor of a server", |sandbox, user| {
+            Box::new(CommandLine::on_anchor(sandbox, user))
+        }),
+        ("RESTCONF of an anchor", |sandbox, user| {
+            Box::new(Restconf::start_on_anchor(sandbox, user))
         }),
     ]
 }
@@ -172,7 +178,7 @@ fn check(cases: &[Case], user: Option<&'static str>, new_store: fn() -> Sandbox)
 
 fn rules_of(name: &str) -> &'static dyn FrontEnd {
     match name {
-        "RESTCONF" => &restconf::Rules,
+        name if name.starts_with("RESTCONF") => &restconf::Rules,
         _ => &command_line::Rules,
     }
 }

@@ -58,6 +58,8 @@ struct HttpRequest {
 pub struct Restconf {
     agent: ureq::Agent,
     server: Server,
+    /// What precedes the root of RESTCONF.
+    prefix: &'static str,
     schema: Arc<Schema>,
     base: Base,
     authorization: Option<String>,
@@ -66,11 +68,21 @@ pub struct Restconf {
 impl Restconf {
     /// Serves the store of a folder. Requests are those of a user, if there is one.
     pub fn start(sandbox: &Sandbox, user: Option<&str>) -> Self {
+        Self::start_at(sandbox, user, "")
+    }
+
+    /// A client of the same anchor at its own path.
+    pub fn start_on_anchor(sandbox: &Sandbox, user: Option<&str>) -> Self {
+        Self::start_at(sandbox, user, "/dataspaces/default/anchors/default")
+    }
+
+    fn start_at(sandbox: &Sandbox, user: Option<&str>, prefix: &'static str) -> Self {
         let config = ureq::Agent::config_builder().http_status_as_error(false);
         Self {
             agent: config.build().into(),
             // State data can be written through the library too.
             server: sandbox.serve(&["--store", "embedded:store", "--allow-state-writes"]),
+            prefix,
             schema: schema(),
             base: Base::default(),
             authorization: user.map(|user| {
@@ -194,7 +206,12 @@ impl Restconf {
     ) -> HttpRequest {
         HttpRequest {
             method,
-            url: format!("{}{}", self.server.url, resource(datastore, path)),
+            url: format!(
+                "{}{}{}",
+                self.server.url,
+                self.prefix,
+                resource(datastore, path)
+            ),
             body: Some(body),
             headers: Vec::new(),
         }

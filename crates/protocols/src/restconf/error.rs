@@ -9,6 +9,7 @@ use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use http::StatusCode;
 
 use super::resource::Methods;
+use crate::http_error::HttpError;
 use crate::http_status;
 
 /// The result of a request.
@@ -118,7 +119,13 @@ impl Failure {
 
 impl From<Reported> for Failure {
     fn from(reported: Reported) -> Self {
-        let (status, errors) = http_status::response_of(reported);
+        HttpError::from(reported).into()
+    }
+}
+
+impl From<HttpError> for Failure {
+    fn from(error: HttpError) -> Self {
+        let (status, errors) = error.into_parts();
         Self {
             status,
             errors,

@@ -12,11 +12,11 @@ use super::xml_text::escape;
 /// The namespace of the module `ietf-restconf`.
 pub(super) const RESTCONF_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
 
-/// Prints the errors as a document. `schema` resolves the modules in paths.
+/// Prints the errors as a document. `schema` resolves the modules in paths, if there are any.
 pub(super) fn print<'a>(
     errors: impl Iterator<Item = &'a DataError>,
     format: Format,
-    schema: &Schema,
+    schema: Option<&Schema>,
 ) -> String {
     match format {
         Format::Json => json_errors(errors),
@@ -73,7 +73,7 @@ fn json_error(error: &DataError) -> Json {
     members
 }
 
-fn xml_error(text: &mut String, error: &DataError, schema: &Schema) {
+fn xml_error(text: &mut String, error: &DataError, schema: Option<&Schema>) {
     text.push_str("<error>");
     leaf(text, "error-type", error.kind.as_str());
     leaf(text, "error-tag", error.tag.as_str());
@@ -104,12 +104,14 @@ fn leaf(text: &mut String, name: &str, value: &str) {
     let _ = write!(text, "<{name}>{}</{name}>", escape(value));
 }
 
-fn xml_path(text: &mut String, path: &XmlPath, schema: &Schema) {
+fn xml_path(text: &mut String, path: &XmlPath, schema: Option<&Schema>) {
     text.push_str("<error-path");
     for module in &path.modules {
-        let namespace = schema
-            .module_by_name(module)
-            .map_or("", |id| &schema.module(id).namespace);
+        let namespace = schema.and_then(|schema| {
+            let id = schema.module_by_name(module)?;
+            Some(&*schema.module(id).namespace)
+        });
+        let namespace = namespace.unwrap_or_default();
         let _ = write!(text, " xmlns:{module}=\"{}\"", escape(namespace));
     }
     let _ = write!(text, ">{}</error-path>", escape(&path.text));

@@ -1,7 +1,8 @@
-//! RESTCONF (RFC 8040) for the tree of one anchor.
+//! RESTCONF (RFC 8040) for the trees of anchors.
 //!
-//! - [`Restconf`] is the service: a tree for each datastore, and the documents that describe the server.
-//!   [`router`] creates its routes.
+//! - [`Restconf`] is the service of one anchor: a tree for each datastore. [`RestconfServer`] is what all anchors of a
+//!   server share, and [`SchemaDocuments`] what all anchors with the same modules share. [`router`] creates the routes of
+//!   one anchor; [`crate::anchors`] those of all anchors of a store.
 //! - A request is parsed (`address`), its resource and method are checked (`resource`), and it is handled:
 //!   `read` for GET and HEAD, `write` for methods that change data.
 //! - `media`, `query` and `conditions` determine the response: `Accept`, the query string, and the
@@ -31,6 +32,8 @@ mod request_identity;
 mod resource;
 mod response_body;
 mod routes;
+mod schema_documents;
+mod server;
 mod server_description;
 mod service;
 mod write;
@@ -43,7 +46,9 @@ pub use media::{DOCUMENT_BARE, DOCUMENT_HEADER};
 pub use query::ReadParameters;
 pub use request_identity::{AUTHOR_HEADER, COMMENT_HEADER, SESSION_HEADER, Who};
 pub use response_body::{BodyWriter, stream};
-pub(crate) use routes::early_error_response;
 pub use routes::router;
+pub(crate) use routes::{early_error_response, host_meta, rejection, respond, root_routes};
+pub use schema_documents::SchemaDocuments;
+pub use server::RestconfServer;
 pub use service::{PRIVATE_CANDIDATE, Restconf};
 pub use write::{CHANGED_HEADER, VERSION_HEADER};

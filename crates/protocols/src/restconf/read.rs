@@ -51,7 +51,7 @@ pub(super) async fn read(
     parts: &Parts,
 ) -> Result<HttpResponse> {
     let media = media::negotiate(&parts.headers)?;
-    let limits = &service.config.limits;
+    let limits = &service.config().limits;
     let query = Query::parse(
         parts.uri.query(),
         AllowedParameters::Selection,
@@ -107,9 +107,9 @@ async fn stream_response(
     let mut response = match job.method {
         Method::HEAD => status_only(StatusCode::OK),
         _ => {
-            let permit = Arc::clone(&service.streams).acquire_owned().await;
+            let permit = Arc::clone(&service.server.streams).acquire_owned().await;
             let permit = permit.map_err(|error| Failure::internal(&error))?;
-            let pause_max = service.config.limits.response_pause_max;
+            let pause_max = service.config().limits.response_pause_max;
             let (writer, body) = response_body::stream(pause_max);
             spawn_blocking(move || {
                 job.stream(writer);

@@ -16,7 +16,11 @@ pub(super) async fn receive(
     bytes_max: u64,
 ) -> Result<Staged> {
     let body = std::mem::take(body);
-    let staged = service.config.intake.stage(headers, body, bytes_max).await;
+    let staged = service
+        .config()
+        .intake
+        .stage(headers, body, bytes_max)
+        .await;
     Ok(staged?)
 }
 

@@ -6,13 +6,14 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
+use axum::handler::Handler;
 use axum::routing::any;
 use espalier_service::SessionDatastore;
 use espalier_store::Datastore;
 use espalier_yang::path::ApiRoot;
-use espalier_yang::{DataError, ErrorTag, InstancePath};
+use espalier_yang::{DataError, ErrorTag, InstancePath, Schema};
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, VARY,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, VARY,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
@@ -26,39 +27,67 @@ use super::media::{self, ACCEPT_PATCH, Format, MediaType};
 use super::query::{AllowedParameters, Query};
 use super::request_identity::Who;
 use super::resource::{Methods, methods_of};
+use super::server::RestconfServer;
 use super::server_description::{self, Element, PrintLevels};
 use super::write::{self, Target};
 use super::{error_body, read};
+use crate::http_error::HttpError;
 
 /// A response.
 pub(super) type HttpResponse = Response<Body>;
 
 const ACCEPT_PATCH_HEADER: HeaderName = HeaderName::from_static("accept-patch");
+/// The value of `Retry-After` with a status of 503.
+const RETRY_SECONDS: &str = "1";
+
 const XRD: &str = "application/xrd+xml";
 const YANG: &str = "application/yang";
 
-/// The routes of a RESTCONF server: its root, and `/.well-known/host-meta`.
+/// The routes of the RESTCONF service of one anchor: its root, and `/.well-known/host-meta`.
 pub fn router(service: Arc<Restconf>) -> Router {
-    let root = &service.config.root;
-    Router::new()
-        .route("/.well-known/host-meta", any(host_meta))
-        .route("/.well-known/host-meta.json", any(host_meta))
-        .route(root, any(handle))
-        .route(&format!("{root}/"), any(handle))
-        .route(&format!("{root}/{{*rest}}"), any(handle))
+    let handle = |State(service): State<Arc<Restconf>>, request: Request<Body>| async move {
+        let (parts, mut body) = request.into_parts();
+        respond(&service, &parts, &mut body).await
+    };
+    let host_meta_router = host_meta(Arc::clone(&service.server));
+    root_routes(&service.server.config.root, handle)
         .with_state(service)
+        .merge(host_meta_router)
 }
 
-async fn handle(State(service): State<Arc<Restconf>>, request: Request<Body>) -> HttpResponse {
+/// A handler for each path of a RESTCONF root.
+pub(crate) fn root_routes<S, H, T>(root: &str, handle: H) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    H: Handler<T, S>,
+    T: 'static,
+{
+    Router::new()
+        .route(root, any(handle.clone()))
+        .route(&format!("{root}/"), any(handle.clone()))
+        .route(&format!("{root}/{{*rest}}"), any(handle))
+}
+
+/// The routes of `/.well-known/host-meta`.
+pub(crate) fn host_meta<S: Clone + Send + Sync + 'static>(
+    server: Arc<RestconfServer>,
+) -> Router<S> {
+    Router::new()
+        .route("/.well-known/host-meta", any(host_meta_response))
+        .route("/.well-known/host-meta.json", any(host_meta_response))
+        .with_state(server)
+}
+
+/// The response to a request below the root of a service.
+pub(crate) async fn respond(service: &Restconf, parts: &Parts, body: &mut Body) -> HttpResponse {
     let started = Instant::now();
-    let (parts, mut body) = request.into_parts();
-    let response = match dispatch(&service, &parts, &mut body).await {
+    let response = match dispatch(service, parts, body).await {
         Ok(response) => response,
         // The server reads and discards the rest of the body (`server::Limits::linger_timeout`).
-        Err(failure) => error_response(&service, &parts, &failure),
+        Err(failure) => error_response(Some(service.schema()), parts, &failure),
     };
     let response = with_common_headers(response);
-    record_request(&parts, &response, started);
+    record_request(service, parts, &response, started);
     response
 }
 
@@ -76,12 +105,12 @@ fn with_common_headers(mut response: HttpResponse) -> HttpResponse {
 }
 
 /// Writes the access log and updates the metrics.
-fn record_request(parts: &Parts, response: &HttpResponse, started: Instant) {
+fn record_request(service: &Restconf, parts: &Parts, response: &HttpResponse, started: Instant) {
     let elapsed = started.elapsed();
     tracing::debug!(
         target: "espalier::access",
         method = %parts.method,
-        path = parts.uri.path(),
+        path = format!("{}{}", service.prefix(), parts.uri.path()),
         status = response.status().as_u16(),
         elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
     );
@@ -110,7 +139,7 @@ fn record_request(parts: &Parts, response: &HttpResponse, started: Instant) {
 async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<HttpResponse> {
     let path = parts.uri.path();
     let below_root = path
-        .strip_prefix(service.config.root.as_str())
+        .strip_prefix(service.config().root.as_str())
         .unwrap_or(path);
     match locate(below_root) {
         Address::Data(rest) => match service.document(rest) {
@@ -160,7 +189,7 @@ async fn data(
         "" => InstancePath::root(),
         rest => InstancePath::parse_api_path(schema, rest, ApiRoot::Data).map_err(path_failure)?,
     };
-    let mut methods = methods_of(schema, &path, service.config.state_writes);
+    let mut methods = methods_of(schema, &path, service.config().state_writes);
     if is_read_only(target.datastore()) && methods != Methods::Invoke {
         methods = Methods::Read;
     }
@@ -179,7 +208,7 @@ async fn data(
             let target = Target {
                 of: target,
                 path,
-                location_base: format!("{}{base}", service.config.root),
+                location_base: format!("{}{base}", service.root()),
             };
             write::write(service, target, parts, body).await
         }
@@ -242,7 +271,7 @@ fn generated_document(
         return Ok(options(Methods::Read));
     }
     let media = media::negotiate(&parts.headers)?;
-    let limit = service.config.limits.query_bytes_max;
+    let limit = service.config().limits.query_bytes_max;
     let query = Query::parse(parts.uri.query(), AllowedParameters::Selection, limit)?;
     if query.limit.is_some() || query.offset.is_some() {
         return Err(Failure::invalid(
@@ -315,6 +344,7 @@ fn unsupported(message: impl Into<String>) -> Failure {
 /// Handles the source text of a module (RFC 8040 §3.7).
 fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<HttpResponse> {
     let text = service
+        .documents
         .texts
         .get(key)
         .ok_or_else(|| Failure::not_found(format!("there is no module “{key}”")))?;
@@ -329,23 +359,26 @@ fn schema_text(service: &Restconf, parts: &Parts, key: &str) -> Result<HttpRespo
     ))
 }
 
-async fn host_meta(State(service): State<Arc<Restconf>>, request: Request<Body>) -> HttpResponse {
+async fn host_meta_response(
+    State(server): State<Arc<RestconfServer>>,
+    request: Request<Body>,
+) -> HttpResponse {
     let (parts, _) = request.into_parts();
     with_common_headers(match parts.method {
-        Method::GET | Method::HEAD => host_meta_document(&service, &parts),
+        Method::GET | Method::HEAD => host_meta_document(&server, &parts),
         Method::OPTIONS => options(Methods::Read),
-        _ => error_response(&service, &parts, &Failure::not_allowed(Methods::Read)),
+        _ => error_response(None, &parts, &Failure::not_allowed(Methods::Read)),
     })
 }
 
-fn host_meta_document(service: &Restconf, parts: &Parts) -> HttpResponse {
+fn host_meta_document(server: &RestconfServer, parts: &Parts) -> HttpResponse {
     let accept = parts
         .headers
         .get(ACCEPT)
         .and_then(|value| value.to_str().ok());
     let prefers_json =
         accept.is_some_and(|accept| accept.contains("json") && !accept.contains("xml"));
-    let document = &service.host_meta;
+    let document = &server.host_meta;
     match prefers_json || parts.uri.path().ends_with(".json") {
         true => with_body(
             &parts.method,
@@ -379,9 +412,26 @@ pub(crate) fn early_error_response(
     response
 }
 
-fn error_response(service: &Restconf, parts: &Parts, failure: &Failure) -> HttpResponse {
+/// The response to a request that failed before its anchor was found.
+pub(crate) fn rejection(parts: &Parts, error: HttpError) -> HttpResponse {
+    let failure = Failure::from(error);
+    let is_temporary = failure.status == StatusCode::SERVICE_UNAVAILABLE;
+    let mut response = with_common_headers(error_response(None, parts, &failure));
+    if is_temporary {
+        let headers = response.headers_mut();
+        headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
+    }
+    response
+}
+
+/// The response to a request that failed. `schema` resolves the modules in paths.
+pub(super) fn error_response(
+    schema: Option<&Schema>,
+    parts: &Parts,
+    failure: &Failure,
+) -> HttpResponse {
     let media = media::error_media(&parts.headers);
-    let text = error_body::print(failure.errors.iter(), media.format(), service.schema());
+    let text = error_body::print(failure.errors.iter(), media.format(), schema);
     let mut response = with_body(&parts.method, media.header(), text);
     *response.status_mut() = failure.status;
     let headers = response.headers_mut();

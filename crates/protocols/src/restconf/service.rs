@@ -1,8 +1,6 @@
 //! The RESTCONF service.
 
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use espalier_service::session::Session;
 use espalier_service::{Service, SessionDatastore};
@@ -10,32 +8,27 @@ use espalier_store::{Datastore, Tree};
 use espalier_yang::Schema;
 use espalier_yang::schema::SchemaSource;
 use http::request::Parts;
-use tokio::sync::Semaphore;
 
 use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
-use super::server_description::{self, Element, Library, ModuleTexts, Xrd};
+use super::schema_documents::SchemaDocuments;
+use super::server::RestconfServer;
+use super::server_description::{self, Element, Library};
 use crate::request_session::session_of;
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
 
-/// The RESTCONF service: a tree for each datastore, and the documents that describe the server.
+/// The RESTCONF service of one anchor: a tree for each datastore. What does not depend on the anchor is shared, so one
+/// service is small, whatever the size of the models.
 pub struct Restconf {
-    pub(super) config: RestconfConfig,
-    service: Service,
+    pub(super) server: Arc<RestconfServer>,
+    pub(super) documents: Arc<SchemaDocuments>,
+    /// What precedes [`RestconfConfig::root`] in the URLs of the anchor; empty for the default anchor.
+    prefix: String,
     /// The first is the datastore at `{+restconf}/data`.
     datastores: Vec<(&'static str, Tree)>,
-    pub(super) texts: ModuleTexts,
-    pub(super) host_meta: Xrd,
-    library: Library,
-    restconf_state: Element,
-    started: SystemTime,
-    /// Limits streamed responses: one permit each.
-    pub(super) streams: Arc<Semaphore>,
-    /// Limits commits and loads: one permit each.
-    pub(super) writes: Arc<Semaphore>,
 }
 
 impl Restconf {
@@ -46,20 +39,23 @@ impl Restconf {
         source: &SchemaSource,
         config: RestconfConfig,
     ) -> Self {
-        let schema = Arc::clone(tree.schema());
-        let texts = ModuleTexts::new(&schema, source);
-        let names = ["running"];
+        let documents = SchemaDocuments::new(Arc::clone(tree.schema()), source.clone());
+        let server = RestconfServer::new(service, config);
+        Self::of_anchor(Arc::new(server), Arc::new(documents), tree, String::new())
+    }
+
+    /// As [`Self::new`], for one anchor of a server of many. `prefix` precedes the root of RESTCONF in its URLs.
+    pub fn of_anchor(
+        server: Arc<RestconfServer>,
+        documents: Arc<SchemaDocuments>,
+        tree: Tree,
+        prefix: String,
+    ) -> Self {
         Self {
-            library: Library::new(&schema, &texts, &config.root, &names),
-            restconf_state: server_description::restconf_state(),
-            host_meta: Xrd::new(&config.root),
-            streams: Arc::new(Semaphore::new(config.limits.streams_max)),
-            writes: Arc::new(Semaphore::new(config.limits.writes_max)),
+            server,
+            documents,
+            prefix,
             datastores: vec![("running", tree)],
-            started: SystemTime::now(),
-            texts,
-            config,
-            service,
         }
     }
 
@@ -67,10 +63,26 @@ impl Restconf {
     #[must_use]
     pub fn with_datastore(mut self, name: &'static str, tree: Tree) -> Self {
         self.datastores.push((name, tree));
-        let names: Vec<&'static str> = self.datastores.iter().map(|&(name, _)| name).collect();
-        let schema = Arc::clone(self.schema());
-        self.library = Library::new(&schema, &self.texts, &self.config.root, &names);
         self
+    }
+
+    /// The documents of the schema.
+    pub fn documents(&self) -> &Arc<SchemaDocuments> {
+        &self.documents
+    }
+
+    pub(super) fn config(&self) -> &RestconfConfig {
+        &self.server.config
+    }
+
+    /// The root resource (RFC 8040 §3.1), in the URLs of responses.
+    pub(super) fn root(&self) -> String {
+        format!("{}{}", self.prefix, self.config().root)
+    }
+
+    /// What precedes the root resource in URLs.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// The schema of the data.
@@ -79,18 +91,19 @@ impl Restconf {
     }
 
     /// The tree at `{+restconf}/data`.
-    fn main_tree(&self) -> &Tree {
+    pub fn main_tree(&self) -> &Tree {
         &self.datastores[0].1
     }
 
     /// The session of a request.
     pub(super) fn session(&self, parts: &Parts, name: &str) -> Result<Arc<Session>> {
-        Ok(session_of(&self.service, parts, name)?)
+        Ok(session_of(&self.server.service, parts, name)?)
     }
 
     /// The datastore at `{+restconf}/data`, for a session.
     pub(super) fn main_datastore(&self, session: &Arc<Session>) -> SessionDatastore {
-        self.service.datastore(session, self.main_tree().clone())
+        let service = &self.server.service;
+        service.datastore(session, self.main_tree().clone())
     }
 
     /// The tree of a datastore, by its identity derived from `ietf-datastores:datastore`. The private
@@ -108,7 +121,7 @@ impl Restconf {
         let mut defined = self.datastores.iter();
         defined
             .find(|(defined, _)| Some(*defined) == name)
-            .map(|(_, tree)| self.service.datastore(session, tree.clone()))
+            .map(|(_, tree)| self.server.service.datastore(session, tree.clone()))
             .ok_or_else(|| {
                 let error = name.and_then(|name| Datastore::parse(name).err());
                 let message = error.map_or_else(
@@ -126,17 +139,19 @@ impl Restconf {
         {
             return None;
         }
+        let SchemaDocuments { schema, texts, .. } = &*self.documents;
+        let names: Vec<&'static str> = self.datastores.iter().map(|&(name, _)| name).collect();
+        let library = Library::new(schema, texts, &self.root(), &names);
         let documents = [
-            &self.library.yang_library,
-            &self.library.modules_state,
-            &self.restconf_state,
+            &library.yang_library,
+            &library.modules_state,
+            &self.server.restconf_state,
         ];
         Some(server_description::find(&documents, path))
     }
 
     /// The validators of generated documents.
     pub(super) fn generated_validators(&self) -> Validators {
-        let state: Cow<'_, str> = Cow::Borrowed(&self.library.content_id);
-        Validators::generated(state, self.started)
+        Validators::generated(self.documents.content_id(), self.documents.made)
     }
 }

@@ -7,6 +7,7 @@
 //! | `policy.rs` | [`AccessPolicy`]: the configuration for one schema; the access of each user |
 //! | `user.rs` | [`UserAccess`]: what one user may do |
 //! | `resources.rs` | [`ResourceAccess`]: what a user may do with collections and statistics |
+//! | `anchor_access.rs` | [`AnchorAccess`]: which anchors a user can know of |
 //! | `rules_cache.rs` | the rules in force, read again when they change |
 //! | `errors.rs` | errors without what the user cannot read |
 //! | `explain.rs` | which rule decides, and why |
@@ -14,6 +15,7 @@
 //! Rules on data nodes are compiled by the store ([`espalier_store::AccessTable`]), which applies them to reads and
 //! commits.
 
+mod anchor_access;
 mod errors;
 mod explain;
 mod nacm;
@@ -23,6 +25,7 @@ mod resources;
 mod rules_cache;
 mod user;
 
+pub use anchor_access::AnchorAccess;
 pub(crate) use errors::{hide_denied, may_read};
 pub use explain::{AccessReason, Explanation};
 pub use nacm::{MODULE as NACM_MODULE, NacmConfig, Rule, RuleKind, RuleList, RuleScope};

@@ -6,7 +6,7 @@ use espalier_keyspace::{Batch, KeyRange, Snapshot};
 
 use super::anchor_row::AnchorRow;
 use super::dataspace::dataspace_id;
-use super::schema_set_row::{Record, record};
+use super::schema_set_row::{Record, record, set_row};
 use super::validation_level::Validation;
 use super::{keys, name};
 use crate::compiled_schema_set::Compiled;
@@ -87,13 +87,25 @@ impl Store {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<AnchorInfo>> {
+        let from = after.map(|after| [after.as_bytes(), &[0]].concat());
+        self.anchors_from(dataspace, &from.unwrap_or_default(), limit)
+    }
+
+    /// At most `limit` anchors of a dataspace, by name: those not before `from`, which need not be a name.
+    pub fn anchors_from(
+        &self,
+        dataspace: &str,
+        from: &[u8],
+        limit: usize,
+    ) -> Result<Vec<AnchorInfo>> {
         let snapshot = self.driver().snapshot()?;
-        let dataspace = dataspace_id(&*snapshot, dataspace)?;
-        let names = Self::names(&*snapshot, &keys::anchors(dataspace), after, limit)?;
-        names
-            .iter()
-            .map(|name| info(&*snapshot, dataspace, name))
-            .collect()
+        let prefix = keys::anchors(dataspace_id(&*snapshot, dataspace)?);
+        let mut anchors = Vec::new();
+        Self::each_named(&*snapshot, (&prefix, from), limit, &mut |name, value| {
+            anchors.push(decode(name, value)?);
+            Ok(())
+        })?;
+        Ok(anchors)
     }
 
     /// Sets how much of the model the data of an anchor must meet. Trees that are already open keep the old
@@ -174,6 +186,20 @@ impl Store {
         })
     }
 
+    /// An anchor, and the schema of its schema set.
+    pub(crate) fn compiled_anchor(
+        &self,
+        snapshot: &dyn Snapshot,
+        dataspace: &str,
+        name: &str,
+    ) -> Result<(AnchorRow, Arc<Compiled>)> {
+        let dataspace = dataspace_id(snapshot, dataspace)?;
+        let anchor = info(snapshot, dataspace, name)?;
+        let (key, row) = set_row(snapshot, dataspace, &anchor.schema_set)?;
+        let compiled = self.schemas().compiled_row(snapshot, (key, &row))?;
+        Ok((BoundAnchor { dataspace, anchor }.row(), compiled))
+    }
+
     /// An anchor and the schema set that it is bound to.
     pub(crate) fn bound_anchor(
         snapshot: &dyn Snapshot,
@@ -212,7 +238,7 @@ pub(crate) fn anchors_of(
     dataspace: &str,
 ) -> Result<Vec<(AnchorRow, Record)>> {
     let id = dataspace_id(state, dataspace)?;
-    let names = Store::names(state, &keys::anchors(id), None, usize::MAX)?;
+    let names = Store::names(state, &keys::anchors(id), &[], usize::MAX)?;
     let bound = |name: &String| {
         let (anchor, record) = Store::bound_anchor(state, dataspace, name)?;
         Ok((anchor.row(), record))
@@ -263,7 +289,11 @@ fn info(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<AnchorInf
         kind: KIND,
         name: name.to_owned(),
     })?;
-    let mut rest = &*value;
+    decode(name, &value)
+}
+
+fn decode(name: &str, value: &[u8]) -> Result<AnchorInfo> {
+    let mut rest = value;
     let id = take_varint(&mut rest)?;
     let schema_set = std::str::from_utf8(rest)
         .map_err(|_| Error::corrupt("the schema set of an anchor is not UTF-8"))?;
@@ -277,6 +307,11 @@ fn info(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<AnchorInf
         id,
         validation,
     })
+}
+
+/// The number of an anchor, in the value of its row.
+pub(crate) fn id_in(value: &[u8]) -> Result<u64> {
+    take_varint(&mut &*value)
 }
 
 fn encode(id: u64, schema_set: &str, validation: Validation) -> Vec<u8> {

@@ -61,6 +61,12 @@ impl Store {
         dataspaces_of(&*self.driver().snapshot()?)
     }
 
+    /// At most `limit` names of dataspaces, sorted: those not before `from`, which need not be a name.
+    pub fn dataspaces_from(&self, from: &[u8], limit: usize) -> Result<Vec<String>> {
+        let snapshot = self.driver().snapshot()?;
+        Self::names(&*snapshot, &keys::dataspaces(), from, limit)
+    }
+
     /// The first key below a prefix.
     pub(super) fn first_key_with_prefix(
         snapshot: &dyn Snapshot,
@@ -71,33 +77,48 @@ impl Store {
         Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
     }
 
-    /// The names below a prefix, after `after`, at most `limit`.
+    /// The names below a prefix, not before `from`, at most `limit`.
     pub(super) fn names(
         snapshot: &dyn Snapshot,
         prefix: &[u8],
-        after: Option<&str>,
+        from: &[u8],
         limit: usize,
     ) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        Self::each_named(snapshot, (prefix, from), limit, &mut |name, _| {
+            names.push(name.to_owned());
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// Visits at most `limit` rows below a prefix, by name and value: those whose names are not before `from`.
+    pub(super) fn each_named(
+        snapshot: &dyn Snapshot,
+        (prefix, from): (&[u8], &[u8]),
+        limit: usize,
+        visit: &mut dyn FnMut(&str, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut range = KeyRange::strictly_below(prefix);
-        if let Some(after) = after {
-            range.start = [prefix, after.as_bytes(), &[0]].concat();
+        if !from.is_empty() {
+            range.start = [prefix, from].concat();
         }
         let mut cursor = snapshot.scan(&range, espalier_keyspace::Direction::Forward)?;
-        let mut names = Vec::new();
-        while names.len() < limit
-            && let Some((key, _)) = cursor.next()?
-        {
+        for _ in 0..limit {
+            let Some((key, value)) = cursor.next()? else {
+                break;
+            };
             let name = std::str::from_utf8(&key[prefix.len()..])
                 .map_err(|_| Error::corrupt("a name in the catalog is not UTF-8"))?;
-            names.push(name.to_owned());
+            visit(name, value)?;
         }
-        Ok(names)
+        Ok(())
     }
 }
 
 /// The names of the dataspaces in a snapshot, sorted.
 pub(crate) fn dataspaces_of(state: &dyn Snapshot) -> Result<Vec<String>> {
-    Store::names(state, &keys::dataspaces(), None, usize::MAX)
+    Store::names(state, &keys::dataspaces(), &[], usize::MAX)
 }
 
 /// The id of a dataspace.

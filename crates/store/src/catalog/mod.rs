@@ -22,7 +22,7 @@ mod upgrade;
 mod validation_level;
 
 pub use anchor::AnchorInfo;
-pub(crate) use anchor::anchors_of;
+pub(crate) use anchor::{anchors_of, id_in as anchor_id_in};
 pub(crate) use anchor_row::AnchorRow;
 pub(crate) use dataspace::dataspaces_of;
 pub use schema_set::SchemaSetInfo;

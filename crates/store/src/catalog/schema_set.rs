@@ -69,7 +69,7 @@ impl Store {
     pub fn schema_sets(&self, dataspace: &str) -> Result<Vec<String>> {
         let snapshot = self.driver().snapshot()?;
         let prefix = keys::schema_sets(dataspace_id(&*snapshot, dataspace)?);
-        Self::names(&*snapshot, &prefix, None, usize::MAX)
+        Self::names(&*snapshot, &prefix, &[], usize::MAX)
     }
 
     /// Deletes a schema set that no anchor uses, and the modules that no other schema set has.

@@ -165,8 +165,18 @@ impl ModuleRecord {
 
 /// The stored record of a schema set.
 pub(super) fn record(snapshot: &dyn Snapshot, dataspace: u64, name: &str) -> Result<Record> {
-    match snapshot.get(&keys::schema_set(dataspace, name))? {
-        Some(value) => Record::decode(&value),
+    Record::decode(&set_row(snapshot, dataspace, name)?.1)
+}
+
+/// The key and the value of the row of a schema set.
+pub(super) fn set_row<'s>(
+    snapshot: &'s dyn Snapshot,
+    dataspace: u64,
+    name: &str,
+) -> Result<(Vec<u8>, Cow<'s, [u8]>)> {
+    let key = keys::schema_set(dataspace, name);
+    match snapshot.get(&key)? {
+        Some(row) => Ok((key, row)),
         None => Err(Error::Unknown {
             kind: KIND,
             name: name.to_owned(),

@@ -57,7 +57,7 @@ impl Marker {
     }
 
     /// The key of the marker row.
-    pub(super) fn key() -> Vec<u8> {
+    pub(crate) fn key() -> Vec<u8> {
         let mut key = Subspace::Meta.key();
         key.extend_from_slice(b"transfer");
         key

@@ -25,12 +25,11 @@ impl Store {
         check_session(datastore, session)?;
         let snapshot = self.driver().snapshot()?;
         reject_unfinished(&*snapshot)?;
-        let (anchor, record) = Self::bound_anchor(&*snapshot, dataspace, anchor)?;
-        let compiled = self.compiled(&*snapshot, record)?;
+        let (anchor, compiled) = self.compiled_anchor(&*snapshot, dataspace, anchor)?;
         drop(snapshot);
         compiled.store(&**self.driver());
         let store = self.clone();
-        let tree = Tree::new(store, anchor.row(), compiled, datastore, session);
+        let tree = Tree::new(store, anchor, compiled, datastore, session);
         if let Err(error) = tree.expire() {
             tracing::warn!(%error, "rolling back expired confirmed commits failed");
         }

@@ -41,6 +41,7 @@ impl Tree {
 
     fn expect_modules(&self, expected: &mut PrefetchList) {
         expected.key(&*self.compiled().modules_precondition.key);
+        expected.key(&*self.anchor().key);
     }
 
     /// As [`Self::stored_view`], over a given snapshot.

@@ -9,7 +9,7 @@ use espalier_keyspace::{ConflictRetry, Precondition, Propose, Snapshot, Transact
 use espalier_yang::{ErrorTag, Schema};
 
 use super::datastore::Datastore;
-use crate::catalog::{AnchorRow, Validation};
+use crate::catalog::{AnchorRow, Validation, anchor_id_in};
 use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
@@ -128,10 +128,10 @@ impl Tree {
         &self.inner.anchor
     }
 
-    /// Rejects rows that were written under other modules than those of this handle.
+    /// Rejects rows that were written under other modules than those of this handle, or to another anchor.
     ///
     /// # Errors
-    /// `in-use` if the modules were replaced.
+    /// `in-use` if the modules were replaced; [`Error::Unknown`] if the anchor was deleted.
     pub(in crate::tree) fn check_modules(&self, snapshot: &dyn Snapshot) -> Result<()> {
         let version = snapshot.version().0;
         if self.inner.same_modules_at.load(Ordering::Relaxed) == version {
@@ -140,6 +140,11 @@ impl Tree {
         let Precondition { key, value } = &self.compiled().modules_precondition;
         if snapshot.get(key)?.as_deref() != value.as_deref() {
             return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
+        }
+        match snapshot.get(&self.anchor().key)? {
+            // Its other settings concern commits, which check the whole row.
+            Some(row) if anchor_id_in(&row)? == self.anchor().id => {}
+            _ => return Err(self.deleted()),
         }
         self.inner.same_modules_at.store(version, Ordering::Relaxed);
         Ok(())
@@ -151,9 +156,14 @@ impl Tree {
     /// # Errors
     /// Errors of the engine.
     pub fn is_current(&self) -> Result<bool> {
-        let snapshot = self.store().driver().snapshot()?;
         let AnchorRow { key, value, .. } = self.anchor();
         let modules = &self.compiled().modules_precondition;
+        let driver = self.store().driver();
+        let snapshot = driver.snapshot_with_prefetch(&|expected| {
+            expected.key(&**key);
+            expected.key(&*modules.key);
+            expected.key(Marker::key());
+        })?;
         Ok(Marker::read(&*snapshot)?.is_none()
             && snapshot.get(key)?.as_deref() == Some(value)
             && snapshot.get(&modules.key)?.as_deref() == modules.value.as_deref())
@@ -227,15 +237,19 @@ impl Tree {
                 let message = "the anchor was recreated; open it again (a server reopens it automatically: retry)";
                 return Err(Error::data(ErrorTag::InUse, message));
             }
-            return Err(Error::Unknown {
-                kind: "anchor",
-                name: self.anchor().name.clone(),
-            });
+            return Err(self.deleted());
         }
         if conflict.key() == Some(&self.compiled().modules_precondition.key) {
             return Err(Error::data(ErrorTag::InUse, OTHER_MODULES));
         }
         Ok(())
+    }
+
+    fn deleted(&self) -> Error {
+        Error::Unknown {
+            kind: "anchor",
+            name: self.anchor().name.clone(),
+        }
     }
 }
 

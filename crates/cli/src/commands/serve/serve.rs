@@ -8,30 +8,28 @@ use std::time::Duration;
 use axum::Router;
 use clap::Args;
 use espalier_documents::Documents;
+use espalier_protocols::anchors::{self, AnchorLimits, AnchorName, DefaultAnchor, ServedAnchors};
 use espalier_protocols::audit;
 use espalier_protocols::documents::{self, DocumentsService};
 use espalier_protocols::intake::Intake;
-use espalier_protocols::restconf::{self, Restconf, RestconfConfig, StateWrites};
+use espalier_protocols::restconf::{RestconfConfig, StateWrites};
 use espalier_protocols::stats;
 use espalier_protocols::{health_and_metrics, server};
 use espalier_service::Service;
-use espalier_service::configuration::SERVER_DATASPACE;
 use espalier_stats::Stats;
-use espalier_store::{Datastore, Store, Subspace, Tree};
+use espalier_store::{Error, Store, Subspace, Tree};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::commands::admin_api::{AdminApi, ServedTree};
+use crate::commands::admin_api::AdminApi;
 use crate::commands::index_builds::resume_index_builds;
 use crate::commands::serve;
 use crate::commands::serve::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::serve::login;
 use crate::commands::serve::unix_socket::UnixSocket;
-use crate::commands::{
-    datastore_routes, no_models_routes, schema_and_edit_routes, tree_reload, version_routes,
-};
+use crate::commands::{datastore_routes, schema_and_edit_routes, version_routes};
 use crate::endpoint;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
@@ -48,14 +46,8 @@ const SETTINGS_INTERVAL: Duration = Duration::from_secs(1);
 /// The interval of moving samples of metrics into their buckets.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The datastores that are served in addition to running (RFC 8527). Each session also has its private candidate.
-const SERVED_DATASTORES: [Datastore; 5] = [
-    Datastore::Candidate,
-    Datastore::Startup,
-    Datastore::FactoryDefault,
-    Datastore::Intended,
-    Datastore::Operational,
-];
+/// What follows the message that there is no default anchor.
+const NO_DEFAULT_ANCHOR: &str = ": the store has no models for it, so that only /stats, /documents and the anchors at /dataspaces are served; stop the server and start it with --yang FILE|DIR|NAME to give it some";
 
 /// The interval of checking for confirmed commits that have expired.
 const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
@@ -63,7 +55,7 @@ const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause after each step of removing old buckets.
 const EXPIRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serve a store: its data over RESTCONF (RFC 8040), statistics below /stats, document collections
+/// Serve a store: its data trees over RESTCONF (RFC 8040), statistics below /stats, document collections
 /// below /documents
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -73,14 +65,18 @@ Examples:
   espalier serve --store embedded:data --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem
   espalier serve --store embedded:data --unix-socket /run/espalier.sock
   espalier serve --store memory: --yang ietf-interfaces --yang ietf-ip --listen 127.0.0.1:0
+  espalier serve --store embedded:data --dataspace lab --anchor core-1   # at /restconf; by default default/default
 
 Then:
   curl http://127.0.0.1:8080/restconf/data
+  curl http://127.0.0.1:8080/dataspaces   # the dataspaces; /dataspaces/lab/anchors lists anchors
+  curl http://127.0.0.1:8080/dataspaces/lab/anchors/core-2/restconf/data
   curl http://127.0.0.1:8080/documents    # collections; see /openapi/documents.json
   curl http://127.0.0.1:8080/stats/keys   # statistics; see /openapi/stats.json
   curl http://127.0.0.1:8080/metrics      # counters, for Prometheus
   curl http://127.0.0.1:8080/healthz      # 200 if the store can be read, else 503
 
+Every anchor is served at /dataspaces/DATASPACE/anchors/ANCHOR; --dataspace and --anchor name the one at /restconf.
 A store without models (statistics or documents only) is served without RESTCONF.
 After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once.")]
 pub struct Serve {
@@ -138,10 +134,7 @@ impl Serve {
         let mut router = served.router(stats, intake.clone())?;
         router = router.merge(audit::router(service.clone(), intake.clone()));
         resume_index_builds(served.documents.clone());
-        router = match &served.tree {
-            Some(tree) => router.merge(self.follow_tree(&service, tree, &settings, intake)?),
-            None => router.merge(no_models_routes::router()),
-        };
+        router = router.merge(self.anchors_router(&service, &settings, intake)?);
         let config = server::Config {
             service: Some(service.clone()),
             unix_socket: {
@@ -161,33 +154,34 @@ impl Serve {
         Ok(())
     }
 
-    /// The routes of a tree, which are rebuilt when another process changes its models.
-    fn follow_tree(
+    /// The routes of all anchors. When another process changes an anchor or its models, it is opened again.
+    fn anchors_router(
         &self,
         service: &Service,
-        tree: &Tree,
         settings: &Settings,
         intake: Intake,
     ) -> Result<Router> {
-        let state_writes = match self.allow_state_writes {
-            true => StateWrites::Allowed,
-            false => StateWrites::Refused,
-        };
         let restconf = RestconfConfig {
-            state_writes,
-            intake,
+            state_writes: match self.allow_state_writes {
+                true => StateWrites::Allowed,
+                false => StateWrites::Refused,
+            },
+            intake: intake.clone(),
             ..RestconfConfig::default()
         };
-        let routes = tree_router(service, tree, settings, restconf.clone())?;
-        let store = tree.store().clone();
-        let (service, settings) = (service.clone(), settings.clone());
-        let open = Box::new(move || {
-            let tree = endpoint::tree_of(&store, &settings)?;
-            service.configuration().set_served(tree.clone());
-            let routes = tree_router(&service, &tree, &settings, restconf.clone())?;
-            Ok((tree, routes))
-        });
-        Ok(tree_reload::router(tree.clone(), routes, open))
+        let default = DefaultAnchor {
+            name: AnchorName::new(settings.dataspace(), settings.anchor()),
+            missing_hint: NO_DEFAULT_ANCHOR.to_owned(),
+        };
+        let limits = AnchorLimits::default();
+        let served = ServedAnchors::new(service.clone(), default, restconf, limits)?;
+        served.watch();
+        let admin = datastore_routes::add(version_routes::add(AdminApi::new(intake)));
+        let admin = schema_and_edit_routes::add(admin)
+            .described_read("/dataspaces", "The dataspaces, by page")
+            .described_read("/dataspaces/{dataspace}/anchors", "The anchors, by page")
+            .routes();
+        Ok(anchors::router(served, admin.of_each).merge(admin.description))
     }
 
     async fn listen(
@@ -224,30 +218,10 @@ impl Serve {
     }
 }
 
-/// The routes of a tree.
-fn tree_router(
-    service: &Service,
-    tree: &Tree,
-    settings: &Settings,
-    config: RestconfConfig,
-) -> Result<Router> {
-    let served = ServedTree::new(service.clone(), tree.clone());
-    let admin = AdminApi::new(served, config.intake.clone());
-    let source = endpoint::source_of(tree, settings)?;
-    let mut restconf = Restconf::new(service.clone(), tree.clone(), &source, config);
-    for datastore in SERVED_DATASTORES {
-        let sibling = tree.sibling_datastore(datastore, "")?;
-        restconf = restconf.with_datastore(datastore.name(), sibling);
-    }
-    let admin = datastore_routes::add(version_routes::add(admin));
-    let admin = schema_and_edit_routes::add(admin, &source)?;
-    Ok(restconf::router(Arc::new(restconf)).merge(admin.router()))
-}
-
 /// The store that is served.
 struct ServedStore {
     store: Store,
-    /// `None` if the store has no models and the settings name none.
+    /// Running of the default anchor; `None` if there is no such anchor and the settings do not name it.
     tree: Option<Tree>,
     documents: Documents,
     documents_service: Arc<DocumentsService>,
@@ -258,11 +232,10 @@ impl ServedStore {
         let is_named = settings.dataspace.is_some() || settings.anchor.is_some();
         if settings.yang.is_empty() && !is_named {
             let store = endpoint::open_store(settings)?;
-            let dataspaces = store.dataspaces()?;
-            let has_models = dataspaces.iter().any(|name| name != SERVER_DATASPACE);
-            let tree = match has_models {
-                true => Some(endpoint::tree_of(&store, settings)?),
-                false => None,
+            let tree = match store.anchor(settings.dataspace(), settings.anchor()) {
+                Ok(_) => Some(endpoint::tree_of(&store, settings)?),
+                Err(Error::Unknown { .. }) => None,
+                Err(error) => return Err(error.into()),
             };
             return Ok(Self::new(store, tree));
         }

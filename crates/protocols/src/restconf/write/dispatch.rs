@@ -30,7 +30,7 @@ pub(in crate::restconf) async fn write(
     body: &mut Body,
 ) -> Result<HttpResponse> {
     let job = job(service, target, parts)?;
-    let limits = &service.config.limits;
+    let limits = &service.config().limits;
     if parts.method == Method::DELETE {
         let permit = permit(service).await?;
         let result = finish(spawn_blocking(move || {
@@ -57,7 +57,7 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
         Method::POST | Method::PUT => AllowedParameters::Placement,
         _ => AllowedParameters::None,
     };
-    let limit = service.config.limits.query_bytes_max;
+    let limit = service.config().limits.query_bytes_max;
     let query = Query::parse(parts.uri.query(), allowed, limit)?;
     let who = Who::of(&parts.headers)?;
     Ok(Job {
@@ -65,13 +65,13 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
         placement: Placement::of(&query, target.of.schema())?,
         method: parts.method.clone(),
         conditions: Conditions::of(&parts.headers),
-        accept: match service.config.state_writes {
+        accept: match service.config().state_writes {
             StateWrites::Refused => Accept::Config,
             StateWrites::Allowed => Accept::All,
         },
         author: match &who.author {
             Some(author) => author.clone(),
-            None => service.config.author.clone(),
+            None => service.config().author.clone(),
         },
         who,
         target,
@@ -86,7 +86,7 @@ async fn whole_datastore(
     parts: &Parts,
     body: &mut Body,
 ) -> Result<WriteResult> {
-    let limits = &service.config.limits;
+    let limits = &service.config().limits;
     let bytes_max = limits.load_bytes_max;
     let staged = request_body::receive(service, &parts.headers, body, bytes_max).await?;
     let edit_max = match job.method {
@@ -120,7 +120,7 @@ async fn edit_staged(
     format: Format,
     staged: Staged,
 ) -> Result<WriteResult> {
-    let held = service.config.intake.hold(staged).await?;
+    let held = service.config().intake.hold(staged).await?;
     let permit = permit(service).await?;
     finish(spawn_blocking(move || {
         run_with_permit(permit, || edit(&job, format, held.bytes()))
@@ -137,7 +137,7 @@ fn edit(job: &Job, format: Format, body: &[u8]) -> Result<WriteResult> {
 }
 
 async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
-    let permit = Arc::clone(&service.writes).acquire_owned().await;
+    let permit = Arc::clone(&service.server.writes).acquire_owned().await;
     permit.map_err(|error| Failure::internal(&error))
 }
 

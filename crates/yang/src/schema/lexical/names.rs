@@ -74,12 +74,30 @@ pub(super) fn instance_identifier<'t>(input: Input<'_>) -> Result<Value, Mismatc
     Ok(Value::InstanceIdentifier(canonical.into()))
 }
 
+/// Whether an expression may name modules that the schema does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherModules {
+    /// It may not.
+    Unknown,
+    /// It may, in JSON: access rules apply to the data of other anchors too (docs/decisions/0071).
+    Accepted,
+}
+
 /// An XPath expression as data, with module names as prefixes. It is stored like an instance identifier, so that the
 /// XML printer knows that it contains names.
-pub(super) fn expression<'t>(input: Input<'_>) -> Result<Value, Mismatch<'t>> {
+pub(super) fn expression<'t>(
+    input: Input<'_>,
+    others: OtherModules,
+) -> Result<Value, Mismatch<'t>> {
     let module_of = |prefix: &str| {
-        let module = input.namespaces.module(input.schema, Some(prefix))?;
-        Some(input.schema.module(module).name.clone())
+        match input.namespaces.module(input.schema, Some(prefix)) {
+            Some(module) => Some(input.schema.module(module).name.clone()),
+            // In the form of JSON a prefix is the name of a module.
+            None => match (others, input.namespaces.form()) {
+                (OtherModules::Accepted, NameForm::Json) => Some(prefix.into()),
+                _ => None,
+            },
+        }
     };
     // A name may have no prefix. `with_modules` finds prefixes that are not modules of the schema.
     Expression::parse(input.text, &|prefix| {

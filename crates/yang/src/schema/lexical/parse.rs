@@ -2,6 +2,7 @@
 
 use super::encoding::{Encoding, JsonScalar};
 use super::mismatch::{Mismatch, ValueError};
+use super::names::OtherModules;
 use super::{canonical, names, number, text};
 use crate::schema::{Canonical, Namespaces, Schema, Type, TypeKind};
 use crate::value::Value;
@@ -90,7 +91,11 @@ impl Type {
             TypeKind::String(length, patterns) => match self.canonical {
                 Canonical::XPath | Canonical::NodeInstanceIdentifier => {
                     text::check(input.text, length, patterns)?;
-                    names::expression(input)
+                    let others = match self.canonical {
+                        Canonical::NodeInstanceIdentifier => OtherModules::Accepted,
+                        _ => OtherModules::Unknown,
+                    };
+                    names::expression(input, others)
                 }
                 canonical => canonical::string(canonical, input.text, length, patterns),
             },

@@ -1,0 +1,58 @@
+//! The documents that depend on a schema alone.
+
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use espalier_yang::Schema;
+use espalier_yang::schema::SchemaSource;
+
+use super::server_description::{Library, ModuleTexts};
+
+/// The documents that depend on a schema alone: shared by all anchors with the same modules.
+pub struct SchemaDocuments {
+    pub(super) schema: Arc<Schema>,
+    source: SchemaSource,
+    /// See [`Self::source_json`].
+    source_json: OnceLock<Bytes>,
+    pub(super) texts: ModuleTexts,
+    /// See [`Self::content_id`].
+    content_id: OnceLock<String>,
+    pub(super) made: SystemTime,
+}
+
+impl SchemaDocuments {
+    /// The documents of a schema, which was compiled from `source`.
+    pub fn new(schema: Arc<Schema>, source: SchemaSource) -> Self {
+        Self {
+            texts: ModuleTexts::new(&schema, &source),
+            schema,
+            source,
+            source_json: OnceLock::new(),
+            content_id: OnceLock::new(),
+            made: SystemTime::now(),
+        }
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// What the schema was compiled from, as JSON.
+    pub fn source_json(&self) -> Bytes {
+        let json = self.source_json.get_or_init(|| {
+            let json = serde_json::to_vec(&self.source);
+            json.expect("names and texts are JSON").into()
+        });
+        json.clone()
+    }
+
+    /// A hash that is different for other modules.
+    pub(super) fn content_id(&self) -> &str {
+        self.content_id.get_or_init(|| {
+            let library = Library::new(&self.schema, &self.texts, "", &[]);
+            library.content_id
+        })
+    }
+}

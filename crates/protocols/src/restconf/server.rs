@@ -1,0 +1,46 @@
+//! What the RESTCONF services of all anchors of a server share.
+
+use std::sync::Arc;
+
+use espalier_service::Service;
+use tokio::sync::Semaphore;
+
+use super::RestconfConfig;
+use super::server_description::{self, Element, Xrd};
+
+/// What the RESTCONF services of all anchors of a server share: the configuration, the limits of concurrent requests,
+/// and the documents that depend on no anchor.
+pub struct RestconfServer {
+    pub(super) config: RestconfConfig,
+    pub(super) service: Service,
+    pub(super) host_meta: Xrd,
+    pub(super) restconf_state: Element,
+    /// Limits streamed responses: one permit each.
+    pub(super) streams: Arc<Semaphore>,
+    /// Limits commits and loads: one permit each.
+    pub(super) writes: Arc<Semaphore>,
+}
+
+impl RestconfServer {
+    /// A server of a store.
+    pub fn new(service: Service, config: RestconfConfig) -> Self {
+        Self {
+            restconf_state: server_description::restconf_state(),
+            host_meta: Xrd::new(&config.root),
+            streams: Arc::new(Semaphore::new(config.limits.streams_max)),
+            writes: Arc::new(Semaphore::new(config.limits.writes_max)),
+            config,
+            service,
+        }
+    }
+
+    /// The root resource of the default anchor.
+    pub fn root(&self) -> &str {
+        &self.config.root
+    }
+
+    /// The service of the store.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+}
