@@ -9,16 +9,21 @@
 //! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
+//! | [`server_state`] | the state of the server as data: YANG library, monitoring, sessions |
 //! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
 pub mod audit;
 pub mod configuration;
 mod datastore;
+mod denied;
 pub mod identity;
 pub mod modules;
+pub mod server_state;
 mod service;
 pub mod session;
+mod time_text;
 
 pub use datastore::{ChangeNote, SessionDatastore};
-pub use service::{AccessControl, DeniedCounters, LoginPolicy, Service};
+pub use denied::DeniedCounters;
+pub use service::{AccessControl, LoginPolicy, Service};

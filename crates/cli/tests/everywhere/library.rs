@@ -69,7 +69,8 @@ impl Library {
             .tree("default", "default", Datastore::Running)
             .expect("a tree");
         Self {
-            service: Service::without_access_control(running.clone()).expect("the service of a test opens"),
+            service: Service::without_access_control(running.clone())
+                .expect("the service of a test opens"),
             running,
             base: Base::default(),
         }

@@ -12,6 +12,7 @@
 //! | `lock.rs` | locks, and the end of a session |
 //! | `history.rs` | earlier versions |
 //! | `modules.rs` | changes of modules |
+//! | `state.rs` | the state of the server |
 
 mod candidate;
 mod history;
@@ -19,6 +20,7 @@ mod lock;
 mod modules;
 mod read;
 mod session_datastore;
+mod state;
 mod write;
 
 pub use session_datastore::{ChangeNote, SessionDatastore};
