@@ -70,7 +70,7 @@ impl Server {
                 &source,
                 config(),
             );
-            let router = restconf::router(Arc::new(service));
+            let router = restconf::router(Arc::new(service))?;
             let until = async move {
                 // A dropped sender ends it too.
                 let _ = stopped.await;

@@ -1,9 +1,8 @@
 //! The RESTCONF service.
 
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use espalier_service::server_state::{ModuleTexts, ServedAnchor};
 use espalier_service::session::Session;
 use espalier_service::{Service, SessionDatastore};
 use espalier_store::{Datastore, Tree};
@@ -15,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::RestconfConfig;
 use super::conditions::Validators;
 use super::error::{Failure, Result};
-use super::server_description::{self, Element, Library, ModuleTexts, Xrd};
+use super::server_description::{CAPABILITIES, Xrd};
 use crate::request_session::session_of;
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
@@ -29,9 +28,6 @@ pub struct Restconf {
     datastores: Vec<(&'static str, Tree)>,
     pub(super) texts: ModuleTexts,
     pub(super) host_meta: Xrd,
-    library: Library,
-    restconf_state: Element,
-    started: SystemTime,
     /// Limits streamed responses: one permit each.
     pub(super) streams: Arc<Semaphore>,
     /// Limits commits and loads: one permit each.
@@ -46,17 +42,12 @@ impl Restconf {
         source: &SchemaSource,
         config: RestconfConfig,
     ) -> Self {
-        let schema = Arc::clone(tree.schema());
-        let texts = ModuleTexts::new(&schema, source);
-        let names = ["running"];
+        let texts = ModuleTexts::new(tree.schema(), source);
         Self {
-            library: Library::new(&schema, &texts, &config.root, &names),
-            restconf_state: server_description::restconf_state(),
             host_meta: Xrd::new(&config.root),
             streams: Arc::new(Semaphore::new(config.limits.streams_max)),
             writes: Arc::new(Semaphore::new(config.limits.writes_max)),
             datastores: vec![("running", tree)],
-            started: SystemTime::now(),
             texts,
             config,
             service,
@@ -67,10 +58,19 @@ impl Restconf {
     #[must_use]
     pub fn with_datastore(mut self, name: &'static str, tree: Tree) -> Self {
         self.datastores.push((name, tree));
-        let names: Vec<&'static str> = self.datastores.iter().map(|&(name, _)| name).collect();
-        let schema = Arc::clone(self.schema());
-        self.library = Library::new(&schema, &self.texts, &self.config.root, &names);
         self
+    }
+
+    /// Describes what is served in the state of the server.
+    pub(super) fn describe(&self) -> espalier_store::Result<()> {
+        let datastores = self.datastores.iter();
+        self.service.describe(ServedAnchor {
+            running: self.main_tree().clone(),
+            datastores: datastores.map(|(_, tree)| tree.datastore()).collect(),
+            texts: self.texts.clone(),
+            texts_url: format!("{}/schema", self.config.root),
+            restconf_capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
+        })
     }
 
     /// The schema of the data.
@@ -119,24 +119,9 @@ impl Restconf {
             })
     }
 
-    /// The generated document that contains the data resource at `path`, if there is one.
-    pub(super) fn document(&self, path: &str) -> Option<Result<Element>> {
-        let (first, _) = path.split_once('/').unwrap_or((path, ""));
-        if !first.starts_with("ietf-yang-library") && !first.starts_with("ietf-restconf-monitoring")
-        {
-            return None;
-        }
-        let documents = [
-            &self.library.yang_library,
-            &self.library.modules_state,
-            &self.restconf_state,
-        ];
-        Some(server_description::find(&documents, path))
-    }
-
-    /// The validators of generated documents.
-    pub(super) fn generated_validators(&self) -> Validators {
-        let state: Cow<'_, str> = Cow::Borrowed(&self.library.content_id);
-        Validators::generated(state, self.started)
+    /// The validators of the API resource and its children: like the YANG library, they change with the modules only.
+    pub(super) fn library_validators(&self) -> Result<Option<Validators>> {
+        let tag = self.service.library_tag(self.main_tree())?;
+        Ok(tag.map(Validators::of_library))
     }
 }

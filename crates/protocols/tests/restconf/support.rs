@@ -125,6 +125,7 @@ impl Server {
                     let _ = stopped.await;
                 };
                 let router = router(service)
+                    .expect("the routes")
                     .merge(health_and_metrics::health(Arc::new(|| Ok(()))))
                     .merge(health_and_metrics::metrics(Arc::new(|| "a 1\n".to_owned())));
                 serve(listener, router, listening, shutdown).await.unwrap();

@@ -236,7 +236,7 @@ fn tree_router(
     }
     let admin = datastore_routes::add(version_routes::add(admin));
     let admin = schema_and_edit_routes::add(admin, &source)?;
-    Ok(restconf::router(Arc::new(restconf)).merge(admin.router()))
+    Ok(restconf::router(Arc::new(restconf))?.merge(admin.router()))
 }
 
 /// The store that is served.
