@@ -64,11 +64,15 @@ impl Restconf {
     /// Describes what is served in the state of the server.
     pub(super) fn describe(&self) -> espalier_store::Result<()> {
         let datastores = self.datastores.iter();
+        let RestconfConfig { root, base_url, .. } = &self.config;
         self.service.describe(ServedAnchor {
             running: self.main_tree().clone(),
             datastores: datastores.map(|(_, tree)| tree.datastore()).collect(),
             texts: self.texts.clone(),
-            texts_url: format!("{}/schema", self.config.root),
+            texts_url: match base_url.is_empty() {
+                true => String::new(),
+                false => format!("{base_url}{root}/schema"),
+            },
             restconf_capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
         })
     }

@@ -1,7 +1,7 @@
 //! How `serve` listens: address, TLS, access and limits.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -157,6 +157,24 @@ pub fn server_config(settings: &Settings) -> Result<server::Config> {
         },
         ..server::Config::default()
     })
+}
+
+/// The scheme and authority of URLs of this server: the first host that requests may name, else the address.
+pub fn base_url(settings: &Settings, address: SocketAddr) -> String {
+    let scheme = match has_tls(settings) {
+        true => "https",
+        false => "http",
+    };
+    let mut hosts = settings.allowed_host.iter();
+    let host = match hosts.find(|host| !host.starts_with("*.")) {
+        Some(host) => host.clone(),
+        None if address.ip().is_unspecified() => "localhost".to_owned(),
+        None => address.ip().to_string(),
+    };
+    match host.parse::<Ipv6Addr>() {
+        Ok(host) => format!("{scheme}://[{host}]:{}", address.port()),
+        Err(_) => format!("{scheme}://{host}:{}", address.port()),
+    }
 }
 
 /// Whether the settings configure TLS.

@@ -135,7 +135,11 @@ impl Serve {
         let mut router = served.router(stats, intake.clone())?;
         resume_index_builds(served.documents.clone());
         router = match &served.tree {
-            Some(tree) => router.merge(self.follow_tree(&service, tree, &settings, intake)?),
+            Some(tree) => {
+                let base_url = listen_options::base_url(&settings, listener.local_addr()?);
+                let restconf = self.restconf_config(base_url, intake);
+                router.merge(follow_tree(&service, tree, &settings, restconf)?)
+            }
             None => router.merge(no_models_routes::router()),
         };
         let config = server::Config {
@@ -156,33 +160,16 @@ impl Serve {
         Ok(())
     }
 
-    /// The routes of a tree, which are rebuilt when another process changes its models.
-    fn follow_tree(
-        &self,
-        service: &Service,
-        tree: &Tree,
-        settings: &Settings,
-        intake: Intake,
-    ) -> Result<Router> {
-        let state_writes = match self.allow_state_writes {
-            true => StateWrites::Allowed,
-            false => StateWrites::Refused,
-        };
-        let restconf = RestconfConfig {
-            state_writes,
+    fn restconf_config(&self, base_url: String, intake: Intake) -> RestconfConfig {
+        RestconfConfig {
+            state_writes: match self.allow_state_writes {
+                true => StateWrites::Allowed,
+                false => StateWrites::Refused,
+            },
+            base_url,
             intake,
             ..RestconfConfig::default()
-        };
-        let routes = tree_router(service, tree, settings, restconf.clone())?;
-        let store = tree.store().clone();
-        let (service, settings) = (service.clone(), settings.clone());
-        let open = Box::new(move || {
-            let tree = endpoint::tree_of(&store, &settings)?;
-            service.configuration().set_served(tree.clone());
-            let routes = tree_router(&service, &tree, &settings, restconf.clone())?;
-            Ok((tree, routes))
-        });
-        Ok(tree_reload::router(tree.clone(), routes, open))
+        }
     }
 
     async fn listen(
@@ -217,6 +204,25 @@ impl Serve {
         server::serve(listener, router, config, stop).await?;
         Ok(())
     }
+}
+
+/// The routes of a tree, which are rebuilt when another process changes its models.
+fn follow_tree(
+    service: &Service,
+    tree: &Tree,
+    settings: &Settings,
+    restconf: RestconfConfig,
+) -> Result<Router> {
+    let routes = tree_router(service, tree, settings, restconf.clone())?;
+    let store = tree.store().clone();
+    let (service, settings) = (service.clone(), settings.clone());
+    let open = Box::new(move || {
+        let tree = endpoint::tree_of(&store, &settings)?;
+        service.configuration().set_served(tree.clone());
+        let routes = tree_router(&service, &tree, &settings, restconf.clone())?;
+        Ok((tree, routes))
+    });
+    Ok(tree_reload::router(tree.clone(), routes, open))
 }
 
 /// The routes of a tree.

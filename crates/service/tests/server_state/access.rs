@@ -1,0 +1,128 @@
+//! Access rules for the state, and the state of access control.
+
+use espalier_service::access::Caller;
+use espalier_service::{AccessControl, ChangeNote, Service};
+use espalier_store::{CommitOptions, Edit, Error, Tree};
+use espalier_testkit::documents::json_document;
+use espalier_yang::{ErrorTag, InstancePath};
+use serde_json::{Value as Json, json};
+
+use crate::fixture::{MODEL, read, read_as, serving, session, user};
+
+const STATE: &str = "/ietf-netconf-monitoring:netconf-state";
+const COUNTERS: &str = "/ietf-netconf-acm:nacm";
+
+/// Maria may not read the monitoring; of the library, not the URLs.
+const RULES: &str = r#"{"ietf-netconf-acm:nacm":{"groups":{"group":[
+    {"name":"g","user-name":["maria"]},{"name":"all","user-name":["ben"]}]},
+    "rule-list":[{"name":"r","group":["g"],"rule":[
+    {"name":"monitoring","module-name":"ietf-netconf-monitoring","action":"deny"},
+    {"name":"urls","path":"/ietf-yang-library:yang-library/module-set/module/location","action":"deny"}]},
+    {"name":"s","group":["all"],"rule":[{"name":"a","action":"permit"}]}]}}"#;
+
+/// Writes rules to where the service reads them: an anchor whose models have them, or the server anchor.
+fn write_rules(service: &Service) {
+    let tree = service.configuration().for_writing("ietf-netconf-acm");
+    let tree = tree.expect("a datastore");
+    let edit = Edit::merge(InstancePath::root(), json_document(tree.schema(), RULES));
+    let written = tree.commit(&[edit], CommitOptions::default());
+    written.expect("the rules");
+}
+
+fn both(check: impl Fn(&Service, &Tree)) {
+    for modules in [&[MODEL][..], &[MODEL, "ietf-netconf-acm"][..]] {
+        let (service, tree) = serving(modules, AccessControl::Rules);
+        write_rules(&service);
+        check(&service, &tree);
+    }
+}
+
+#[test]
+fn rules_hide_parts_of_the_state() {
+    both(|service, tree| {
+        let location =
+            "/ietf-yang-library:yang-library/module-set[name='complete']/module[name='m']/location";
+        let maria = |path: &str| read_as(service, tree, user("maria"), path);
+        assert_eq!(maria(STATE), Json::Null);
+        assert_eq!(maria(&format!("{STATE}/sessions")), Json::Null);
+        assert_eq!(maria(location), Json::Null);
+        let library = maria("/ietf-yang-library:yang-library");
+        let library = &library["ietf-yang-library:yang-library"];
+        assert_eq!(library["module-set"][0]["module"][0]["name"], "m");
+        assert!(!library.to_string().contains("server.example"));
+        for (user, path) in [("ben", STATE), ("ben", location)] {
+            let seen = read_as(service, tree, self::user(user), path);
+            assert_ne!(seen, Json::Null, "{path}");
+        }
+    });
+}
+
+/// RFC 8341 marks `/nacm` with default-deny-all.
+#[test]
+fn access_control_is_hidden_without_a_rule() {
+    let (service, tree) = serving(&[MODEL], AccessControl::Rules);
+    write_rules(&service);
+    assert_eq!(
+        read_as(&service, &tree, user("maria"), COUNTERS),
+        Json::Null
+    );
+    let rules = read_as(&service, &tree, user("ben"), COUNTERS);
+    let rules = &rules["ietf-netconf-acm:nacm"];
+    assert_eq!(rules["rule-list"][0]["rule"][0]["name"], "monitoring");
+    assert_eq!(rules["groups"]["group"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn denials_are_counted() {
+    both(|service, tree| {
+        let counters = || {
+            let mut names = [
+                "denied-operations",
+                "denied-data-writes",
+                "denied-notifications",
+            ]
+            .iter();
+            let counter = |name: &&str| {
+                let path = format!("{COUNTERS}/{name}");
+                let read = read_as(service, tree, user("ben"), &path);
+                read[format!("ietf-netconf-acm:{name}")].clone()
+            };
+            names
+                .by_ref()
+                .map(|name| counter(name))
+                .collect::<Vec<Json>>()
+        };
+        assert_eq!(counters(), [json!(0), json!(0), json!(0)]);
+        let of = service.datastore(&session(service, user("maria"), "one"), tree.clone());
+        let document = json_document(tree.schema(), r#"{"m:c":{"a":"x"}}"#);
+        let edit = Edit::merge(InstancePath::root(), document);
+        let denied = of.commit(&[edit], ChangeNote::default(), None);
+        assert!(denied.is_err());
+        assert_eq!(counters(), [json!(0), json!(1), json!(0)]);
+    });
+}
+
+#[test]
+fn a_service_without_access_control_shows_that_it_is_off() {
+    let (service, tree) = serving(&[MODEL], AccessControl::Off);
+    let rules = read(&service, &tree, COUNTERS);
+    assert_eq!(rules["ietf-netconf-acm:nacm"]["enable-nacm"], false);
+}
+
+#[test]
+fn nobody_changes_the_state() {
+    let (service, tree) = serving(&[MODEL], AccessControl::Off);
+    let of = service.datastore(&session(&service, Caller::exempt(), "one"), tree);
+    let state = of.server_state().expect("a read").expect("state");
+    let document = json_document(
+        state.schema(),
+        r#"{"ietf-netconf-acm:nacm":{"enable-nacm":true}}"#,
+    );
+    let edit = Edit::merge(InstancePath::root(), document);
+    let error = state.commit(&[edit], ChangeNote::default(), None);
+    let Err(Error::Data(errors)) = error else {
+        panic!("{error:?}");
+    };
+    let error = errors.iter().next().expect("an error");
+    assert_eq!(error.tag, ErrorTag::OperationNotSupported);
+}
