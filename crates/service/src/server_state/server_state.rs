@@ -90,13 +90,17 @@ impl AnchorState {
         if let Some(tag) = self.library.get() {
             return Ok(tag.clone());
         }
-        let schema = self.state_schema()?;
-        let id = Library::new(&self.served, &schema).content_id();
+        let id = self.content_id()?;
         let since = self.described;
         Ok(self
             .library
             .get_or_init(|| LibraryTag { id, since })
             .clone())
+    }
+
+    fn content_id(&self) -> Result<String> {
+        let schema = self.state_schema()?;
+        Ok(Library::new(&self.served, &schema).content_id())
     }
 }
 
@@ -140,7 +144,7 @@ impl ServerState {
             .and_then(|earlier| earlier.state.library.get())
         {
             // Clients that have the library keep it if it has not changed.
-            if state.library_tag()?.id == known.id {
+            if state.content_id()? == known.id {
                 let _ = state.library.set(known.clone());
             }
         }

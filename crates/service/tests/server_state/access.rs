@@ -17,7 +17,7 @@ const RULES: &str = r#"{"ietf-netconf-acm:nacm":{"groups":{"group":[
     {"name":"g","user-name":["maria"]},{"name":"all","user-name":["ben"]}]},
     "rule-list":[{"name":"r","group":["g"],"rule":[
     {"name":"monitoring","module-name":"ietf-netconf-monitoring","action":"deny"},
-    {"name":"urls","path":"/ietf-yang-library:yang-library/module-set/module/location","action":"deny"}]},
+    {"name":"urls","path":"/ietf-yang-library:yang-library/ietf-yang-library:module-set/ietf-yang-library:module/ietf-yang-library:location","action":"deny"}]},
     {"name":"s","group":["all"],"rule":[{"name":"a","action":"permit"}]}]}}"#;
 
 /// Writes rules to where the service reads them: an anchor whose models have them, or the server anchor.
