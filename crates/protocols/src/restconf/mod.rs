@@ -1,6 +1,6 @@
 //! RESTCONF (RFC 8040) for the tree of one anchor.
 //!
-//! - [`Restconf`] is the service: a tree for each datastore, and the documents that describe the server.
+//! - [`Restconf`] is the service: a tree for each datastore.
 //!   [`router`] creates its routes.
 //! - A request is parsed (`address`), its resource and method are checked (`resource`), and it is handled:
 //!   `read` for GET and HEAD, `write` for methods that change data.
@@ -8,7 +8,8 @@
 //!   conditional headers.
 //! - `request_body` and `response_body` connect the blocking store to the asynchronous connection, in
 //!   bounded memory.
-//! - `system` contains the documents that the server generates: the YANG library, capabilities.
+//! - `server_description` has what is not data: root discovery, the API resource. The YANG library and the monitoring of
+//!   the server are data, which the service has ([`espalier_service::server_state`]).
 //!
 //! The key decision: reads run on the task of the connection, because a read of the embedded engine takes
 //! microseconds and a thread switch takes longer; a response that turns out to be large is restarted on its

@@ -20,7 +20,7 @@ use crate::request_session::session_of;
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
 
-/// The RESTCONF service: a tree for each datastore, and the documents that describe the server.
+/// The RESTCONF service: a tree for each datastore, and the texts of its modules.
 pub struct Restconf {
     pub(super) config: RestconfConfig,
     service: Service,

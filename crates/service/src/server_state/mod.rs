@@ -34,5 +34,5 @@ pub use module_texts::ModuleTexts;
 pub use served_anchor::ServedAnchor;
 pub(crate) use server_state::ServerState;
 pub(crate) use sources::StateSources;
-pub use state_store::is_state_module;
+pub(crate) use state_store::is_state_module;
 pub use yang_library::LibraryTag;

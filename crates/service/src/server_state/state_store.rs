@@ -34,7 +34,7 @@ const IMPLEMENTED: [&str; 7] = [
 ];
 
 /// Whether a module has state of the server.
-pub fn is_state_module(name: &str) -> bool {
+pub(crate) fn is_state_module(name: &str) -> bool {
     STATE_MODULES.contains(&name)
 }
 

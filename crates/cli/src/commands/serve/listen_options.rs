@@ -247,3 +247,24 @@ fn limited_by_open_files(connections_max: usize) -> usize {
     }
     connections_max.min(most)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_name_a_host_that_requests_may_name() {
+        let url = |hosts: &[&str], address: &str| {
+            let settings = Settings {
+                allowed_host: hosts.iter().map(ToString::to_string).collect(),
+                ..Settings::default()
+            };
+            base_url(&settings, address.parse().expect("an address"))
+        };
+        assert_eq!(url(&[], "127.0.0.1:80"), "http://127.0.0.1:80");
+        assert_eq!(url(&[], "[::1]:80"), "http://[::1]:80");
+        assert_eq!(url(&[], "0.0.0.0:80"), "http://localhost:80");
+        let hosts = ["*.below.example", "named.example"];
+        assert_eq!(url(&hosts, "0.0.0.0:80"), "http://named.example:80");
+    }
+}
