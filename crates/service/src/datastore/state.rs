@@ -48,11 +48,11 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store.
     pub fn for_state(self, path: &InstancePath) -> Result<Self> {
-        let is_state = path
-            .target()
-            .is_some_and(|target| !self.schema().node(target).is_config);
-        let is_of_server = self.module_of(path).is_some_and(is_state_module);
-        match self.datastore() == Datastore::Running && is_state && is_of_server {
+        let schema = self.schema();
+        let target = path.target();
+        let is_state = target.is_some_and(|target| !schema.node(target).is_config);
+        let is_of_server = is_state && self.module_of(path).is_some_and(is_state_module);
+        match is_of_server && self.datastore() == Datastore::Running {
             true => self.sibling(Datastore::Operational),
             false => Ok(self),
         }
@@ -63,8 +63,8 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store in memory.
     pub fn library_tag(&self, path: &InstancePath) -> Result<Option<LibraryTag>> {
-        let is_library = self.module_of(path) == Some(LIBRARY);
-        match self.datastore() == Datastore::Operational && is_library {
+        let is_operational = self.datastore() == Datastore::Operational;
+        match is_operational && self.module_of(path) == Some(LIBRARY) {
             true => self.service.library_tag(self.governed()),
             false => Ok(None),
         }

@@ -139,25 +139,31 @@ impl ServerState {
             library: OnceLock::new(),
         });
         let earlier = self.anchor(&running);
-        if let Some(known) = earlier
-            .as_ref()
-            .and_then(|earlier| earlier.state.library.get())
+        let known = earlier.and_then(|earlier| earlier.state.library.get().cloned());
+        if let Some(known) = known
+            && state.content_id()? == known.id
         {
-            // Clients that have the library keep it if it has not changed.
-            if state.content_id()? == known.id {
-                let _ = state.library.set(known.clone());
-            }
+            // Clients that have the library keep it.
+            let _ = state.library.set(known);
         }
         let described = DescribedAnchor {
             _own: register(&running, &state, &Self::provided_in(running.schema()))?,
             state,
             tree: Mutex::default(),
         };
+        let outdated = self.outdated();
         let mut anchors = self.anchors.write();
-        // Those of deleted anchors.
-        anchors.retain(|_, anchor| anchor.state.served.running.is_current().unwrap_or(true));
+        anchors.retain(|id, _| !outdated.contains(id));
         anchors.insert(running.anchor_id(), Arc::new(described));
         Ok(())
+    }
+
+    /// The anchors that were deleted, or have other modules now, and whose front ends will describe them again.
+    fn outdated(&self) -> Vec<u64> {
+        let anchors: Vec<_> = self.anchors.read().values().cloned().collect();
+        let running = anchors.iter().map(|anchor| &anchor.state.served.running);
+        let outdated = running.filter(|running| !running.is_current().unwrap_or(true));
+        outdated.map(Tree::anchor_id).collect()
     }
 
     /// The YANG library's tag of a served anchor.
@@ -178,11 +184,10 @@ impl ServerState {
             return Ok(Some(tree.clone()));
         }
         let tree = self.sources.store.tree(anchor.anchor_id())?;
-        let own = anchor.schema();
-        let missing = PROVIDED.iter();
-        let missing =
-            missing.filter(|provided| path_in(own, provided.module, &provided.path[..1]).is_none());
-        let missing: Vec<&Provided> = missing.collect();
+        let own = described.state.served.running.schema();
+        let is_missing =
+            |provided: &&Provided| path_in(own, provided.module, provided.path).is_none();
+        let missing: Vec<&Provided> = PROVIDED.iter().filter(is_missing).collect();
         let registrations = register(&tree, &described.state, &missing)?;
         *opened = Some((tree.clone(), registrations));
         Ok(Some(tree))

@@ -62,11 +62,15 @@ impl StateStore {
     pub fn tree(&self, anchor: u64) -> Result<Tree> {
         let store = self.store()?;
         let name = anchor.to_string();
-        match store.create_anchor(DATASPACE, &name, DATASPACE) {
-            Ok(()) | Err(Error::Exists { .. }) => {}
-            Err(error) => return Err(error),
+        let open = || store.tree(DATASPACE, &name, Datastore::Operational);
+        match open() {
+            Err(Error::Unknown { .. }) => {}
+            opened => return opened,
         }
-        store.tree(DATASPACE, &name, Datastore::Operational)
+        match store.create_anchor(DATASPACE, &name, DATASPACE) {
+            Ok(()) | Err(Error::Exists { .. }) => open(),
+            Err(error) => Err(error),
+        }
     }
 
     fn store(&self) -> Result<Store> {
