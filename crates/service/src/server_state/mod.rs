@@ -6,7 +6,7 @@
 //! | `served_anchor.rs` | [`ServedAnchor`]: what a front end serves of an anchor |
 //! | `module_texts.rs` | [`ModuleTexts`]: the texts of the modules of an anchor |
 //! | `state_store.rs` | the store in memory with the models of the server's state |
-//! | `server_state.rs` | the providers of each served anchor |
+//! | `providers.rs` | the providers of each served anchor |
 //! | `sources.rs` | what the providers read |
 //! | `state_nodes.rs` | building data by the names of nodes |
 //! | `yang_library.rs` | `ietf-yang-library` (RFC 8525, and RFC 7895 for older clients) |
@@ -22,17 +22,18 @@
 mod module_texts;
 mod nacm;
 mod netconf_monitoring;
+mod providers;
 mod restconf_monitoring;
 mod served_anchor;
-mod server_state;
+
 mod sources;
 mod state_nodes;
 mod state_store;
 mod yang_library;
 
 pub use module_texts::ModuleTexts;
+pub(crate) use providers::ServerState;
 pub use served_anchor::ServedAnchor;
-pub(crate) use server_state::ServerState;
 pub(crate) use sources::StateSources;
 pub(crate) use state_store::is_state_module;
 pub use yang_library::LibraryTag;

@@ -3,7 +3,7 @@
 use espalier_store::{ProviderError, ProviderRequest};
 use espalier_yang::data::DataTree;
 
-use super::server_state::AnchorState;
+use super::providers::AnchorState;
 use super::state_nodes::StateNodes;
 
 /// `restconf-state`. There are no event streams.

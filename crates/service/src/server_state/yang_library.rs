@@ -10,8 +10,8 @@ use espalier_yang::Schema;
 use espalier_yang::data::{DataTree, PrintOptions, json};
 use espalier_yang::schema::Module;
 
+use super::providers::AnchorState;
 use super::served_anchor::ServedAnchor;
-use super::server_state::AnchorState;
 use super::state_nodes::StateNodes;
 
 const MODULE: &str = "ietf-yang-library";
