@@ -25,7 +25,6 @@ mod netconf_monitoring;
 mod providers;
 mod restconf_monitoring;
 mod served_anchor;
-
 mod sources;
 mod state_nodes;
 mod state_store;

@@ -115,21 +115,11 @@ fn access_control_is_hidden_without_a_rule() {
 fn denials_are_counted() {
     both(|service, tree| {
         let counters = || {
-            let mut names = [
-                "denied-operations",
-                "denied-data-writes",
-                "denied-notifications",
-            ]
-            .iter();
-            let counter = |name: &&str| {
-                let path = format!("{COUNTERS}/{name}");
-                let read = read_as(service, tree, user("ben"), &path);
+            ["operations", "data-writes", "notifications"].map(|name| {
+                let name = format!("denied-{name}");
+                let read = read_as(service, tree, user("ben"), &format!("{COUNTERS}/{name}"));
                 read[format!("ietf-netconf-acm:{name}")].clone()
-            };
-            names
-                .by_ref()
-                .map(|name| counter(name))
-                .collect::<Vec<Json>>()
+            })
         };
         assert_eq!(counters(), [json!(0), json!(0), json!(0)]);
         let of = service.datastore(&session(service, user("maria"), "one"), tree.clone());
