@@ -58,7 +58,7 @@ impl Server {
         Self::start_with(move || {
             let service = Service::without_access_control(tree.clone())?;
             let service = Restconf::new(service, tree, &source, config());
-            Ok(restconf::router(Arc::new(service)))
+            Ok(restconf::router(Arc::new(service))?)
         })
     }
 

@@ -10,18 +10,23 @@
 //! | [`Door`] | logins, and changes of users and tokens, with their audit records |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
+//! | [`server_state`] | the state of the server as data: YANG library, monitoring, sessions |
 //! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
 pub mod audit;
 pub mod configuration;
 mod datastore;
+mod denied;
 pub mod identity;
 mod logins;
 pub mod modules;
+pub mod server_state;
 mod service;
 pub mod session;
+mod time_text;
 
 pub use datastore::{ChangeNote, SessionDatastore};
+pub use denied::DeniedCounters;
 pub use logins::Door;
-pub use service::{AccessControl, DeniedCounters, LoginPolicy, Service};
+pub use service::{AccessControl, LoginPolicy, Service};

@@ -14,6 +14,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/espalier-access.yang"),
     },
     StandardModule {
+        name: "espalier-server",
+        revision: "2026-11-28",
+        text: include_str!("../../../models/espalier-server.yang"),
+    },
+    StandardModule {
         name: "espalier-system",
         revision: "2026-11-27",
         text: include_str!("../../../models/espalier-system.yang"),
@@ -22,6 +27,16 @@ const MODULES: &[StandardModule] = &[
         name: "iana-crypt-hash",
         revision: "2014-08-06",
         text: include_str!("../../../models/iana-crypt-hash.yang"),
+    },
+    StandardModule {
+        name: "ietf-netconf-monitoring",
+        revision: "2010-10-04",
+        text: include_str!("../../../models/ietf-netconf-monitoring.yang"),
+    },
+    StandardModule {
+        name: "ietf-restconf-monitoring",
+        revision: "2017-01-26",
+        text: include_str!("../../../models/ietf-restconf-monitoring.yang"),
     },
     StandardModule {
         name: "ietf-system",

@@ -1,7 +1,6 @@
 //! The service of a store.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use espalier_store::{Error, Result, Store, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
@@ -12,10 +11,12 @@ use crate::access::{
 use crate::audit::{AuditEntry, AuditOperation, FailedLogins, ServiceLog};
 use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
+use crate::denied::{DeniedCounters, DeniedRequests};
 use crate::identity::{
     Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, Identity, Method,
     PasswdFile, Peer, RandomError, TokenStore,
 };
+use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
 use crate::session::{Session, Sessions};
 
 /// Whether sessions are subject to access control.
@@ -39,20 +40,11 @@ struct Inner {
     rules: RulesCache,
     accounts: Accounts,
     unrestricted: Arc<UserAccess>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     audit: ServiceLog,
     failed_logins: FailedLogins,
-    denied_operations: AtomicU64,
-    denied_data_writes: AtomicU64,
-}
-
-/// The numbers of denied requests since the start (RFC 8341 §3.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeniedCounters {
-    /// `denied-operations`.
-    pub operations: u64,
-    /// `denied-data-writes`.
-    pub data_writes: u64,
+    denied: Arc<DeniedRequests>,
+    state: ServerState,
 }
 
 /// How the clients of a server are authenticated.
@@ -84,6 +76,13 @@ impl Service {
         if control == AccessControl::Rules {
             accounts.refresh()?;
         }
+        let (sessions, denied) = (Arc::new(sessions), Arc::new(DeniedRequests::default()));
+        let sources = StateSources::new(
+            Arc::clone(&sessions),
+            Arc::clone(&denied),
+            Arc::clone(&trees),
+            control == AccessControl::Rules,
+        );
         Ok(Self {
             inner: Arc::new(Inner {
                 control,
@@ -94,8 +93,8 @@ impl Service {
                 sessions,
                 audit,
                 failed_logins: FailedLogins::default(),
-                denied_operations: AtomicU64::new(0),
-                denied_data_writes: AtomicU64::new(0),
+                denied,
+                state: ServerState::new(sources),
             }),
         })
     }
@@ -256,14 +255,33 @@ impl Service {
 
     /// The numbers of denied requests.
     pub fn denied(&self) -> DeniedCounters {
-        DeniedCounters {
-            operations: self.inner.denied_operations.load(Ordering::Relaxed),
-            data_writes: self.inner.denied_data_writes.load(Ordering::Relaxed),
-        }
+        self.inner.denied.counters()
+    }
+
+    /// Describes an anchor that a front end serves: the server's state then has its YANG library and its datastores. A
+    /// later description of the same anchor replaces the earlier one. It ends when the result is dropped.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn describe(&self, served: ServedAnchor) -> Result<DescribedAnchor> {
+        self.inner.state.describe(served)
+    }
+
+    /// The YANG library of a served anchor: what changes when it does. `None` for an anchor that no front end described.
+    ///
+    /// # Errors
+    /// Those of the store in memory.
+    pub fn library_tag(&self, anchor: &Tree) -> Result<Option<LibraryTag>> {
+        self.inner.state.library_tag(anchor)
+    }
+
+    /// The datastore with the server's state that the models of a served anchor do not define.
+    pub(crate) fn state_tree(&self, anchor: &Tree) -> Result<Option<Tree>> {
+        self.inner.state.tree(anchor)
     }
 
     pub(crate) fn count_denied_operation(&self) {
-        self.inner.denied_operations.fetch_add(1, Ordering::Relaxed);
+        self.inner.denied.count_operation();
     }
 
     /// Counts a denied change, and applies a change of the rules at once.
@@ -274,10 +292,9 @@ impl Service {
                 let is_denied = |error: &DataError| {
                     error.tag == ErrorTag::AccessDenied && error.kind == ErrorType::Application
                 };
-                let count = u64::from(errors.iter().any(is_denied));
-                self.inner
-                    .denied_data_writes
-                    .fetch_add(count, Ordering::Relaxed);
+                if errors.iter().any(is_denied) {
+                    self.inner.denied.count_data_write();
+                }
             }
             Ok(_) => {
                 self.inner.rules.invalidate_after_change_of(tree);

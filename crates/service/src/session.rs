@@ -170,15 +170,29 @@ pub enum SessionError {
     TooMany,
 }
 
+/// The numbers of sessions since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionTotals {
+    /// The start.
+    pub started: Timestamp,
+    /// How many were opened and listed.
+    pub opened: u64,
+    /// How many of these were killed, or closed because they were idle.
+    pub dropped: u64,
+}
+
 /// The sessions of a process.
 pub struct Sessions {
     clock: Arc<dyn Clock>,
+    started: Timestamp,
     open: Mutex<OpenSessions>,
 }
 
 #[derive(Default)]
 struct OpenSessions {
     last: u32,
+    opened: u64,
+    dropped: u64,
     by_id: BTreeMap<SessionId, Arc<Session>>,
     /// Named sessions by their owner.
     by_owner: BTreeMap<String, SessionId>,
@@ -188,6 +202,7 @@ impl Sessions {
     /// No sessions yet.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
+            started: clock.now(),
             clock,
             open: Mutex::default(),
         }
@@ -221,6 +236,7 @@ impl Sessions {
             open.by_owner.insert(session.owner.clone(), id);
         }
         open.by_id.insert(id, Arc::clone(&session));
+        open.opened += 1;
         Ok(session)
     }
 
@@ -237,7 +253,12 @@ impl Sessions {
 
     /// Closes a session and rejects its further requests.
     pub fn kill(&self, id: SessionId) -> Option<Arc<Session>> {
-        let session = self.close(id)?;
+        let session = {
+            let mut open = self.open.lock();
+            let session = open.remove(id)?;
+            open.dropped += 1;
+            session
+        };
         session.is_killed.store(true, Ordering::Release);
         Some(session)
     }
@@ -245,6 +266,23 @@ impl Sessions {
     /// A session.
     pub fn get(&self, id: SessionId) -> Option<Arc<Session>> {
         self.open.lock().by_id.get(&id).cloned()
+    }
+
+    /// The named session that owns locks and private candidates under this name ([`Session::owner`]).
+    pub fn of_owner(&self, owner: &str) -> Option<Arc<Session>> {
+        let open = self.open.lock();
+        let id = open.by_owner.get(owner)?;
+        open.by_id.get(id).cloned()
+    }
+
+    /// The numbers of sessions.
+    pub fn totals(&self) -> SessionTotals {
+        let open = self.open.lock();
+        SessionTotals {
+            started: self.started,
+            opened: open.opened,
+            dropped: open.dropped,
+        }
     }
 
     /// The sessions, in the order of their numbers.
@@ -277,7 +315,10 @@ impl OpenSessions {
         };
         let idle = self.by_id.values().filter(is_idle);
         let idle: Vec<SessionId> = idle.map(|session| session.id).collect();
-        idle.into_iter().filter_map(|id| self.remove(id)).collect()
+        let removed = idle.into_iter().filter_map(|id| self.remove(id));
+        let removed: Vec<Arc<Session>> = removed.collect();
+        self.dropped += removed.len() as u64;
+        removed
     }
 
     fn remove(&mut self, id: SessionId) -> Option<Arc<Session>> {

@@ -40,6 +40,7 @@ impl ServedAnchor {
             let sibling = restconf.main_tree().sibling_datastore(datastore, "")?;
             restconf = restconf.with_datastore(datastore.name(), sibling);
         }
+        restconf.describe()?;
         Ok(Self { server, restconf })
     }
 

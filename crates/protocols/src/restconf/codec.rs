@@ -42,9 +42,10 @@ pub(super) enum Existence {
     Missing,
 }
 
-/// Prints the nodes that `path` and `selection` select, as the representation of a resource.
+/// Prints the nodes that `path` and `selection` select, as the representation of a resource. For a whole datastore,
+/// `state` is the view of further top-level nodes, of other models.
 pub(super) fn print<W: Write>(
-    view: &View,
+    (view, state): (&View, Option<&View>),
     path: &InstancePath,
     selection: &espalier_store::Selection,
     (format, wrapping): (Format, Wrapping),
@@ -52,7 +53,11 @@ pub(super) fn print<W: Write>(
 ) -> Result<(Existence, W), PrintFailure> {
     let options = print_options(path, format, wrapping);
     let mut printer = Printer::new(view.schema(), format, out, options);
-    let read = view.read_resource(path, selection, printer.sink());
+    let mut read = view.read_resource(path, selection, printer.sink());
+    if let (Ok(_), Some(state)) = (&read, state) {
+        printer.continue_with(state.schema());
+        read = state.read_resource(path, selection, printer.sink());
+    }
     // An error of the printer comes first: the store only reports that the sink stopped it.
     let out = match printer.finish() {
         Ok(out) => out,
@@ -100,6 +105,13 @@ impl<'s, W: Write> Printer<'s, W> {
         match format {
             Format::Json => Self::Json(json::Printer::new(schema, out, options)),
             Format::Xml => Self::Xml(xml::Printer::new(schema, out, options)),
+        }
+    }
+
+    fn continue_with(&mut self, schema: &'s Schema) {
+        match self {
+            Self::Json(printer) => printer.continue_with(schema),
+            Self::Xml(printer) => printer.continue_with(schema),
         }
     }
 

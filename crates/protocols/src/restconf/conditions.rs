@@ -6,6 +6,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use espalier_service::server_state::LibraryTag;
 use espalier_store::{Stamp, Timestamp, View};
 use espalier_yang::InstancePath;
 use http::header::{
@@ -52,8 +53,12 @@ impl Validators {
         }
     }
 
-    /// The validators of a document that the server generates.
-    pub(super) fn generated(state: impl Into<String>, modified: SystemTime) -> Self {
+    /// The validators of the YANG library.
+    pub(super) fn of_library(tag: LibraryTag) -> Self {
+        Self::generated(tag.id, SystemTime::from(tag.since))
+    }
+
+    fn generated(state: impl Into<String>, modified: SystemTime) -> Self {
         Self {
             state: state.into(),
             modified,

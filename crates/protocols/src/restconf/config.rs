@@ -19,6 +19,9 @@ pub enum StateWrites {
 pub struct RestconfConfig {
     /// The root resource (RFC 8040 §3.1); starts with `/` and does not end with it.
     pub root: String,
+    /// The scheme and authority of this server, `https://HOST:PORT`: the YANG library has absolute URLs (RFC 8525). If
+    /// empty, it has none.
+    pub base_url: String,
     /// Whether clients may write state data.
     pub state_writes: StateWrites,
     /// The default author of commits.
@@ -33,6 +36,7 @@ impl Default for RestconfConfig {
     fn default() -> Self {
         Self {
             root: "/restconf".to_owned(),
+            base_url: String::new(),
             state_writes: StateWrites::default(),
             author: "restconf".to_owned(),
             limits: Limits::default(),

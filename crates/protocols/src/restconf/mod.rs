@@ -9,7 +9,8 @@
 //!   conditional headers.
 //! - `request_body` and `response_body` connect the blocking store to the asynchronous connection, in
 //!   bounded memory.
-//! - `system` contains the documents that the server generates: the YANG library, capabilities.
+//! - `server_description` has what is not data: root discovery, the API resource. The YANG library and the monitoring of
+//!   the server are data, which the service has ([`espalier_service::server_state`]).
 //!
 //! The key decision: reads run on the task of the connection, because a read of the embedded engine takes
 //! microseconds and a thread switch takes longer; a response that turns out to be large is restarted on its

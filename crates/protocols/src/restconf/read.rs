@@ -27,12 +27,16 @@ use super::routes::{HttpResponse, status_only, with_body};
 /// A read in progress: everything that a blocking thread needs.
 struct ReadJob {
     view: View,
+    /// For a whole datastore, the state of the server, which has other models.
+    state: Option<View>,
     path: InstancePath,
     selection: Selection,
     media: MediaType,
     method: Method,
     conditions: Conditions,
     datastore: Datastore,
+    /// The validators of the YANG library.
+    library: Option<Validators>,
     /// Whether a whole datastore has its envelope.
     wrapping: Wrapping,
 }
@@ -67,6 +71,8 @@ pub(super) async fn read(
     let (of, wrapping) = (of.clone(), media::wrapping(&parts.headers));
     let read = move || -> Result<_> {
         let job = ReadJob {
+            state: server_state(&of, &path, &selection, wrapping)?,
+            library: of.library_tag(&path)?.map(Validators::of_library),
             view: of.view_for_read(&path, &selection)?,
             selection,
             path,
@@ -124,6 +130,28 @@ async fn stream_response(
         validators.write(headers, media.format());
     }
     Ok(response)
+}
+
+/// The state of the server that is part of a whole operational datastore. A selection by `fields` names nodes of the
+/// anchor's models, and a document without an envelope is a copy of the anchor's data.
+fn server_state(
+    of: &SessionDatastore,
+    path: &InstancePath,
+    selection: &Selection,
+    wrapping: Wrapping,
+) -> Result<Option<View>> {
+    let is_whole = path.is_root()
+        && of.datastore() == Datastore::Operational
+        && selection.fields.is_none()
+        && wrapping == Wrapping::ResourceOrNodes;
+    let state = match is_whole {
+        true => of.server_state()?,
+        false => None,
+    };
+    Ok(match state {
+        Some(state) => Some(state.view_for_read(path, selection)?),
+        None => None,
+    })
 }
 
 /// The selection of the query string.
@@ -267,13 +295,16 @@ impl ReadJob {
 
     fn print<W: Write>(&self, out: W) -> std::result::Result<(Existence, W), PrintFailure> {
         let form = (self.media.format(), self.wrapping);
-        codec::print(&self.view, &self.path, &self.selection, form, out)
+        let views = (&self.view, self.state.as_ref());
+        codec::print(views, &self.path, &self.selection, form, out)
     }
 
-    /// The validators of the resource. Operational state has none: parts of it change without a commit.
+    /// The validators of the resource. Operational state has none, as parts of it change without a commit; except for
+    /// the YANG library, if the reader sees all of it.
     fn validators(&self) -> Result<Option<Validators>> {
         if self.datastore == Datastore::Operational {
-            return Ok(None);
+            let library = self.library.clone();
+            return Ok(library.filter(|_| self.view.shows_all(&self.path)));
         }
         Validators::of_resource(&self.view, &self.path)
     }

@@ -1,5 +1,6 @@
 //! Dispatches requests to their handlers, and converts failures to responses.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ use super::Restconf;
 use super::address::{Address, locate};
 use super::conditions::{ConditionResult, Conditions};
 use super::error::{Failure, Result};
-use super::media::{self, ACCEPT_PATCH, Format, MediaType};
+use super::media::{self, ACCEPT_PATCH, MediaType};
 use super::query::{AllowedParameters, Query};
 use super::request_identity::Who;
 use super::resource::{Methods, methods_of};
@@ -43,16 +44,20 @@ const RETRY_SECONDS: &str = "1";
 const XRD: &str = "application/xrd+xml";
 const YANG: &str = "application/yang";
 
-/// The routes of the RESTCONF service of one anchor: its root, and `/.well-known/host-meta`.
-pub fn router(service: Arc<Restconf>) -> Router {
+/// The routes of the RESTCONF service of one anchor: its root, and `/.well-known/host-meta`. From now on, the state of
+/// the server describes what is served.
+///
+/// # Errors
+/// Those of the store.
+pub fn router(service: Arc<Restconf>) -> espalier_store::Result<Router> {
+    service.describe()?;
     let handle = |State(service): State<Arc<Restconf>>, request: Request<Body>| async move {
         let (parts, mut body) = request.into_parts();
         respond(&service, &parts, &mut body).await
     };
     let host_meta_router = host_meta(Arc::clone(&service.server));
-    root_routes(&service.server.config.root, handle)
-        .with_state(service)
-        .merge(host_meta_router)
+    let router = root_routes(&service.server.config.root, handle).with_state(service);
+    Ok(router.merge(host_meta_router))
 }
 
 /// A handler for each path of a RESTCONF root.
@@ -142,23 +147,21 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
         .strip_prefix(service.config().root.as_str())
         .unwrap_or(path);
     match locate(below_root) {
-        Address::Data(rest) => match service.document(rest) {
-            Some(document) => generated_document(service, parts, &document?),
-            None => {
-                let who = Who::of(&parts.headers)?;
-                let session = service.session(parts, &who.session)?;
-                let target = service.main_datastore(&session);
-                data(service, target, "/data", rest, parts, body).await
-            }
-        },
+        Address::Data(rest) => {
+            let session = service.session(parts, &Who::of(&parts.headers)?.session)?;
+            let target = with_top_node(service.main_datastore(&session), rest)?;
+            data(service, target, Root::Data, rest, parts, body).await
+        }
         Address::Datastore(name, rest) => {
             let name = percent_decode_str(name)
                 .decode_utf8()
                 .map_err(|_| Failure::invalid("the path is not UTF-8"))?;
-            let base = format!("/ds/{name}");
             let session = service.session(parts, &Who::of(&parts.headers)?.session)?;
-            let target = service.datastore(&name, &session)?;
-            data(service, target, &base, rest, parts, body).await
+            let mut target = service.datastore(&name, &session)?;
+            if target.datastore() == Datastore::Operational {
+                target = with_top_node(target, rest)?;
+            }
+            data(service, target, Root::Datastore(&name), rest, parts, body).await
         }
         Address::Api => generated_document(service, parts, &server_description::api_resource()),
         Address::Operations => generated_document(
@@ -175,11 +178,38 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
     }
 }
 
+/// The resource that data is below.
+#[derive(Clone, Copy, Debug)]
+enum Root<'a> {
+    /// `{+restconf}/data`: running, and state.
+    Data,
+    /// `{+restconf}/ds/NAME`: one datastore alone.
+    Datastore(&'a str),
+}
+
+impl fmt::Display for Root<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Data => f.write_str("/data"),
+            Self::Datastore(name) => write!(f, "/ds/{name}"),
+        }
+    }
+}
+
+/// The datastore with the first node of a path: it may be the one with the state of the server.
+fn with_top_node(target: SessionDatastore, path: &str) -> Result<SessionDatastore> {
+    let first = path.split(['/', '=']).next().unwrap_or_default();
+    match first.split_once(':') {
+        Some((module, name)) => Ok(target.with_top_node(module, name)?),
+        None => Ok(target),
+    }
+}
+
 /// Handles a data resource or a datastore.
 async fn data(
     service: &Restconf,
     target: SessionDatastore,
-    base: &str,
+    root: Root<'_>,
     rest: &str,
     parts: &Parts,
     body: &mut Body,
@@ -201,14 +231,20 @@ async fn data(
         }
     })?;
     match parts.method {
-        Method::GET | Method::HEAD => read::read(service, &target, path, parts).await,
+        Method::GET | Method::HEAD => {
+            let target = match root {
+                Root::Data => target.for_state(&path)?,
+                Root::Datastore(_) => target,
+            };
+            read::read(service, &target, path, parts).await
+        }
         Method::OPTIONS => Ok(options(methods)),
         _ if methods == Methods::Invoke => action(&target, &path),
         _ => {
             let target = Target {
                 of: target,
                 path,
-                location_base: format!("{}{base}", service.root()),
+                location_base: format!("{}{root}", service.root()),
             };
             write::write(service, target, parts, body).await
         }
@@ -278,16 +314,15 @@ fn generated_document(
             "“limit” and “offset” require a list of data",
         ));
     }
-    if media.format() == Format::Xml && document.entries() > 1 {
-        return Err(Failure::multiple_entries_in_xml());
-    }
     let depth = query.depth.flatten();
     let text = match &query.fields {
         Some(fields) => server_description::select_fields(document.clone(), fields, depth)?
             .print(media.format(), PrintLevels { depth: None }),
         None => document.print(media.format(), PrintLevels { depth }),
     };
-    let validators = service.generated_validators();
+    let Some(validators) = service.library_validators()? else {
+        return Ok(with_body(&parts.method, media.header(), text));
+    };
     let verdict = Conditions::of(&parts.headers).evaluate_read(&validators, media.format());
     let mut response = match verdict {
         ConditionResult::Proceed => with_body(&parts.method, media.header(), text),

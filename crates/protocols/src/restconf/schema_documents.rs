@@ -1,13 +1,12 @@
 //! The documents that depend on a schema alone.
 
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use espalier_yang::Schema;
 use espalier_yang::schema::SchemaSource;
 
-use super::server_description::{Library, ModuleTexts};
+use espalier_service::server_state::ModuleTexts;
 
 /// The documents that depend on a schema alone: shared by all anchors with the same modules.
 pub struct SchemaDocuments {
@@ -16,9 +15,6 @@ pub struct SchemaDocuments {
     /// See [`Self::source_json`].
     source_json: OnceLock<Bytes>,
     pub(super) texts: ModuleTexts,
-    /// See [`Self::content_id`].
-    content_id: OnceLock<String>,
-    pub(super) made: SystemTime,
 }
 
 impl SchemaDocuments {
@@ -29,8 +25,6 @@ impl SchemaDocuments {
             schema,
             source,
             source_json: OnceLock::new(),
-            content_id: OnceLock::new(),
-            made: SystemTime::now(),
         }
     }
 
@@ -46,13 +40,5 @@ impl SchemaDocuments {
             json.expect("names and texts are JSON").into()
         });
         json.clone()
-    }
-
-    /// A hash that is different for other modules.
-    pub(super) fn content_id(&self) -> &str {
-        self.content_id.get_or_init(|| {
-            let library = Library::new(&self.schema, &self.texts, "", &[]);
-            library.content_id
-        })
     }
 }

@@ -6,7 +6,7 @@ use espalier_service::Service;
 use tokio::sync::Semaphore;
 
 use super::RestconfConfig;
-use super::server_description::{self, Element, Xrd};
+use super::server_description::Xrd;
 
 /// What the RESTCONF services of all anchors of a server share: the configuration, the limits of concurrent requests,
 /// and the documents that depend on no anchor.
@@ -14,7 +14,6 @@ pub struct RestconfServer {
     pub(super) config: RestconfConfig,
     pub(super) service: Service,
     pub(super) host_meta: Xrd,
-    pub(super) restconf_state: Element,
     /// Limits streamed responses: one permit each.
     pub(super) streams: Arc<Semaphore>,
     /// Limits commits and loads: one permit each.
@@ -25,7 +24,6 @@ impl RestconfServer {
     /// A server of a store.
     pub fn new(service: Service, config: RestconfConfig) -> Self {
         Self {
-            restconf_state: server_description::restconf_state(),
             host_meta: Xrd::new(&config.root),
             streams: Arc::new(Semaphore::new(config.limits.streams_max)),
             writes: Arc::new(Semaphore::new(config.limits.writes_max)),

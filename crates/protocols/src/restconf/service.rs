@@ -1,7 +1,8 @@
 //! The RESTCONF service.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use espalier_service::server_state::{DescribedAnchor, ServedAnchor};
 use espalier_service::session::Session;
 use espalier_service::{Service, SessionDatastore};
 use espalier_store::{Datastore, Tree};
@@ -14,7 +15,7 @@ use super::conditions::Validators;
 use super::error::{Failure, Result};
 use super::schema_documents::SchemaDocuments;
 use super::server::RestconfServer;
-use super::server_description::{self, Element, Library};
+use super::server_description::CAPABILITIES;
 use crate::request_session::session_of;
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
@@ -29,6 +30,8 @@ pub struct Restconf {
     prefix: String,
     /// The first is the datastore at `{+restconf}/data`.
     datastores: Vec<(&'static str, Tree)>,
+    /// What [`Self::describe`] made.
+    described: OnceLock<DescribedAnchor>,
 }
 
 impl Restconf {
@@ -56,6 +59,7 @@ impl Restconf {
             documents,
             prefix,
             datastores: vec![("running", tree)],
+            described: OnceLock::new(),
         }
     }
 
@@ -83,6 +87,24 @@ impl Restconf {
     /// What precedes the root resource in URLs.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// Describes what is served in the state of the server, until this service is dropped.
+    pub(crate) fn describe(&self) -> espalier_store::Result<()> {
+        let datastores = self.datastores.iter();
+        let base_url = &self.config().base_url;
+        let described = self.server.service.describe(ServedAnchor {
+            running: self.main_tree().clone(),
+            datastores: datastores.map(|(_, tree)| tree.datastore()).collect(),
+            texts: self.documents.texts.clone(),
+            texts_url: match base_url.is_empty() {
+                true => String::new(),
+                false => format!("{base_url}{}/schema", self.root()),
+            },
+            restconf_capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
+        })?;
+        let _ = self.described.set(described);
+        Ok(())
     }
 
     /// The schema of the data.
@@ -132,26 +154,9 @@ impl Restconf {
             })
     }
 
-    /// The generated document that contains the data resource at `path`, if there is one.
-    pub(super) fn document(&self, path: &str) -> Option<Result<Element>> {
-        let (first, _) = path.split_once('/').unwrap_or((path, ""));
-        if !first.starts_with("ietf-yang-library") && !first.starts_with("ietf-restconf-monitoring")
-        {
-            return None;
-        }
-        let SchemaDocuments { schema, texts, .. } = &*self.documents;
-        let names: Vec<&'static str> = self.datastores.iter().map(|&(name, _)| name).collect();
-        let library = Library::new(schema, texts, &self.root(), &names);
-        let documents = [
-            &library.yang_library,
-            &library.modules_state,
-            &self.server.restconf_state,
-        ];
-        Some(server_description::find(&documents, path))
-    }
-
-    /// The validators of generated documents.
-    pub(super) fn generated_validators(&self) -> Validators {
-        Validators::generated(self.documents.content_id(), self.documents.made)
+    /// The validators of the API resource and its children: like the YANG library, they change with the modules only.
+    pub(super) fn library_validators(&self) -> Result<Option<Validators>> {
+        let tag = self.server.service.library_tag(self.main_tree())?;
+        Ok(tag.map(Validators::of_library))
     }
 }

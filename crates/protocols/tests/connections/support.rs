@@ -76,6 +76,7 @@ pub fn router(intake: IntakeConfig) -> Router {
         Arc::new(espalier_stats::SystemClock),
     );
     restconf::router(Arc::new(service))
+        .expect("the routes")
         .merge(documents::router(
             Arc::new(DocumentsService::new(collections)),
             intake.clone(),

@@ -9,6 +9,7 @@ mod queries;
 mod reads;
 mod rejected_documents;
 mod semantics;
+mod server_state;
 mod streaming;
 mod support;
 mod system;

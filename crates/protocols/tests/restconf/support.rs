@@ -96,6 +96,13 @@ impl Server {
         config: RestconfConfig,
         listening: Listening,
     ) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let config = RestconfConfig {
+            base_url: format!("http://{address}"),
+            ..config
+        };
         let mut service = Restconf::new(
             Service::without_access_control(tree.clone()).expect("a service"),
             tree.clone(),
@@ -114,17 +121,16 @@ impl Server {
         }
         let service = Arc::new(service);
         let (stop, stopped) = oneshot::channel();
-        let (ready, is_ready) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread();
             let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                ready.send(listener.local_addr().unwrap()).unwrap();
+                let listener = TcpListener::from_std(listener).unwrap();
                 let shutdown = async {
                     let _ = stopped.await;
                 };
                 let router = router(service)
+                    .expect("the routes")
                     .merge(health_and_metrics::health(Arc::new(|| Ok(()))))
                     .merge(health_and_metrics::metrics(Arc::new(|| "a 1\n".to_owned())));
                 serve(listener, router, listening, shutdown).await.unwrap();
@@ -135,7 +141,7 @@ impl Server {
             .allow_non_standard_methods(true)
             .build();
         Self {
-            address: is_ready.recv().unwrap(),
+            address,
             agent: agent.into(),
             stop: Some(stop),
             thread: Some(thread),

@@ -103,7 +103,7 @@ fn load(server: &Server, entries: u32) {
     }
     chunk.push_str("]}");
     write!(stream, "{:x}\r\n{chunk}\r\n0\r\n\r\n", chunk.len()).unwrap();
-    assert_eq!(read_answer(&mut BufReader::new(stream)), 204);
+    assert_eq!(read_answer(&mut BufReader::new(stream)), 201);
 }
 
 /// Reads one response and returns its status.

@@ -4,7 +4,7 @@ use espalier_store::Timestamp;
 
 use super::criteria::ResultCriterion;
 use super::query::{AuditOrder, AuditQuery};
-use super::record::time_text;
+use crate::time_text::time_text;
 
 impl AuditQuery {
     /// The names of the parameters.

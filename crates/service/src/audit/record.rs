@@ -10,6 +10,7 @@ use super::error::AuditError;
 use super::operation::{AuditKind, AuditOperation};
 use super::sequence::AuditSequence;
 use super::truncate::truncate;
+use crate::time_text::time_text;
 
 /// The format of stored records. A record of a later format is not read.
 pub const RECORD_FORMAT: u64 = 1;
@@ -290,15 +291,6 @@ impl AuditRecord {
         let stored: StoredRecord<'static> = serde_json::from_slice(value).ok()?;
         let is_readable = stored.format <= RECORD_FORMAT;
         is_readable.then(|| Self::new(sequence, stored.entry.into_owned()))
-    }
-}
-
-/// RFC 3339 in UTC, with milliseconds.
-pub(super) fn time_text(time: Timestamp) -> String {
-    let milliseconds = i64::try_from(time.0).unwrap_or(i64::MAX);
-    match jiff::Timestamp::from_millisecond(milliseconds) {
-        Ok(time) => format!("{time:.3}"),
-        Err(_) => jiff::Timestamp::MAX.to_string(),
     }
 }
 

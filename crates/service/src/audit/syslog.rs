@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::record::{AuditRecord, AuditResult, time_text};
+use super::record::{AuditRecord, AuditResult};
 use super::sink::AuditOutput;
 use super::truncate::truncate;
+use crate::time_text::time_text;
 
 /// Maximum bytes of a message.
 pub const SYSLOG_LINE_BYTES_MAX: usize = 8192;

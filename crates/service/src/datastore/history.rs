@@ -28,7 +28,7 @@ impl SessionDatastore {
             let view = self.tree.at(version)?;
             let access = self
                 .service
-                .access(&self.session, &self.tree, view.schema())?;
+                .access(&self.session, self.governed(), view.schema())?;
             Ok(view.with_access(access.table().cloned()))
         })
     }
@@ -48,7 +48,9 @@ impl SessionDatastore {
             self.tree.each_difference(from, to, &mut |schema, change| {
                 let access = match &known {
                     Some((of, access)) if Arc::ptr_eq(of, schema) => Arc::clone(access),
-                    _ => self.service.access(&self.session, &self.tree, schema)?,
+                    _ => self
+                        .service
+                        .access(&self.session, self.governed(), schema)?,
                 };
                 let is_shown = access.may_read(&change.path);
                 known = Some((Arc::clone(schema), access));

@@ -13,6 +13,7 @@
 //! | `lock.rs` | locks, and the end of a session |
 //! | `history.rs` | earlier versions |
 //! | `modules.rs` | changes of modules |
+//! | `state.rs` | the state of the server |
 
 mod call;
 mod candidate;
@@ -21,6 +22,7 @@ mod lock;
 mod modules;
 mod read;
 mod session_datastore;
+mod state;
 mod write;
 
 pub use session_datastore::{ChangeNote, SessionDatastore};

@@ -23,6 +23,8 @@ pub struct SessionDatastore {
     pub(super) service: Service,
     pub(super) session: Arc<Session>,
     pub(super) tree: Tree,
+    /// For the state of the server, the served anchor: the access rules are those for its data.
+    pub(super) served: Option<Tree>,
 }
 
 /// The author and comment of a change, for the history.
@@ -40,7 +42,13 @@ impl SessionDatastore {
             service,
             session,
             tree,
+            served: None,
         }
+    }
+
+    /// The datastore whose anchor the access rules are for.
+    pub(super) fn governed(&self) -> &Tree {
+        self.served.as_ref().unwrap_or(&self.tree)
     }
 
     /// The session.
@@ -90,7 +98,7 @@ impl SessionDatastore {
             return Err(error.of_type(ErrorType::Protocol).into());
         }
         self.service
-            .access(&self.session, &self.tree, self.schema())
+            .access(&self.session, self.governed(), self.schema())
     }
 
     /// Requires that no rule restricts the user: for operations that concern all data.
@@ -138,6 +146,18 @@ impl SessionDatastore {
             true => {
                 let message = "access denied: the token may only read";
                 let error = DataError::new(ErrorTag::AccessDenied, message);
+                Err(error.of_type(ErrorType::Protocol).into())
+            }
+        }
+    }
+
+    /// Rejects a change of the server's state.
+    fn require_stored(&self) -> Result<()> {
+        match self.served {
+            None => Ok(()),
+            Some(_) => {
+                let message = "the state of the server is read-only";
+                let error = DataError::new(ErrorTag::OperationNotSupported, message);
                 Err(error.of_type(ErrorType::Protocol).into())
             }
         }
@@ -206,6 +226,7 @@ impl SessionDatastore {
     ) -> Result<T> {
         let result = self.run(call, T::version, |access| {
             self.require_write_scope()?;
+            self.require_stored()?;
             run(access)
         });
         self.service.record_change(&self.tree, &result);

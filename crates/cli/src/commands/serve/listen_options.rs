@@ -1,7 +1,7 @@
 //! How `serve` listens: address, TLS, access and limits.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -171,6 +171,24 @@ pub fn server_config(settings: &Settings) -> Result<server::Config> {
     })
 }
 
+/// The scheme and authority of URLs of this server: the first host that requests may name, else the address.
+pub fn base_url(settings: &Settings, address: SocketAddr) -> String {
+    let scheme = match has_tls(settings) {
+        true => "https",
+        false => "http",
+    };
+    let mut hosts = settings.allowed_host.iter();
+    let host = match hosts.find(|host| !host.starts_with("*.")) {
+        Some(host) => host.clone(),
+        None if address.ip().is_unspecified() => "localhost".to_owned(),
+        None => address.ip().to_string(),
+    };
+    match host.parse::<Ipv6Addr>() {
+        Ok(host) => format!("{scheme}://[{host}]:{}", address.port()),
+        Err(_) => format!("{scheme}://{host}:{}", address.port()),
+    }
+}
+
 /// Whether the settings configure TLS.
 pub fn has_tls(settings: &Settings) -> bool {
     settings.tls_cert.is_some() || settings.tls_self_signed.is_some()
@@ -240,4 +258,25 @@ fn limited_by_open_files(connections_max: usize) -> usize {
         );
     }
     connections_max.min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_name_a_host_that_requests_may_name() {
+        let url = |hosts: &[&str], address: &str| {
+            let settings = Settings {
+                allowed_host: hosts.iter().map(ToString::to_string).collect(),
+                ..Settings::default()
+            };
+            base_url(&settings, address.parse().expect("an address"))
+        };
+        assert_eq!(url(&[], "127.0.0.1:80"), "http://127.0.0.1:80");
+        assert_eq!(url(&[], "[::1]:80"), "http://[::1]:80");
+        assert_eq!(url(&[], "0.0.0.0:80"), "http://localhost:80");
+        let hosts = ["*.below.example", "named.example"];
+        assert_eq!(url(&hosts, "0.0.0.0:80"), "http://named.example:80");
+    }
 }

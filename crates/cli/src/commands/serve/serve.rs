@@ -134,7 +134,8 @@ impl Serve {
         let mut router = served.router(stats, intake.clone())?;
         router = router.merge(audit::router(service.clone(), intake.clone()));
         resume_index_builds(served.documents.clone());
-        router = router.merge(self.anchors_router(&service, &settings, intake)?);
+        let base_url = listen_options::base_url(&settings, listener.local_addr()?);
+        router = router.merge(self.anchors_router(&service, &settings, base_url, intake)?);
         let config = server::Config {
             service: Some(service.clone()),
             unix_socket: {
@@ -159,9 +160,11 @@ impl Serve {
         &self,
         service: &Service,
         settings: &Settings,
+        base_url: String,
         intake: Intake,
     ) -> Result<Router> {
         let restconf = RestconfConfig {
+            base_url,
             state_writes: match self.allow_state_writes {
                 true => StateWrites::Allowed,
                 false => StateWrites::Refused,

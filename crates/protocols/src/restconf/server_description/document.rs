@@ -1,4 +1,4 @@
-//! A small data tree that prints itself as JSON or XML.
+//! A small tree that prints itself as JSON or XML: the API resource and its children.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -36,17 +36,13 @@ pub(crate) struct Element {
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Container(Vec<Element>),
-    /// The names of the keys, and the entries.
-    List(&'static [&'static str], Vec<Vec<Element>>),
     Leaf(Scalar),
-    LeafList(Vec<Scalar>),
 }
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Text(String),
-    Identity(ModuleNames, &'static str),
     Empty,
 }
 
@@ -70,15 +66,6 @@ impl Element {
             names: None,
             name: name.into(),
             content,
-        }
-    }
-
-    /// The number of instances of the node.
-    pub(crate) fn entries(&self) -> usize {
-        match &self.content {
-            Content::List(_, entries) => entries.len(),
-            Content::LeafList(values) => values.len(),
-            Content::Container(_) | Content::Leaf(_) => 1,
         }
     }
 
@@ -110,30 +97,14 @@ impl Element {
         text.push(':');
         match &self.content {
             Content::Container(children) => json_object(text, children, depth),
-            Content::List(_, entries) => {
-                json_array(text, entries, |text, entry| json_object(text, entry, depth));
-            }
             Content::Leaf(scalar) => scalar.print_json(text),
-            Content::LeafList(values) => {
-                json_array(text, values, |text, value| value.print_json(text));
-            }
         }
     }
 
     fn print_xml(&self, text: &mut String, depth: Option<u32>) {
         match &self.content {
             Content::Container(children) => self.xml_inner(text, children, depth),
-            Content::List(_, entries) => {
-                for entry in entries {
-                    self.xml_inner(text, entry, depth);
-                }
-            }
             Content::Leaf(scalar) => self.xml_leaf(text, scalar),
-            Content::LeafList(values) => {
-                for value in values {
-                    self.xml_leaf(text, value);
-                }
-            }
         }
     }
 
@@ -151,13 +122,6 @@ impl Element {
         let _ = match scalar {
             Scalar::Text(value) => write!(text, ">{}</{}>", escape(value), self.name),
             Scalar::Empty => write!(text, "/>"),
-            Scalar::Identity(names, name) => write!(
-                text,
-                " xmlns:{module}=\"{}\">{module}:{name}</{}>",
-                escape(&names.namespace),
-                self.name,
-                module = names.module,
-            ),
         };
     }
 
@@ -173,17 +137,7 @@ impl Scalar {
     fn print_json(&self, text: &mut String) {
         match self {
             Self::Text(value) => json_string(text, value),
-            Self::Identity(names, name) => json_string(text, &format!("{}:{name}", names.module)),
             Self::Empty => text.push_str("[null]"),
-        }
-    }
-
-    /// The value in the form of a key in a path.
-    pub(crate) fn as_key(&self) -> Cow<'_, str> {
-        match self {
-            Self::Text(value) => Cow::Borrowed(value),
-            Self::Identity(names, name) => Cow::Owned(format!("{}:{name}", names.module)),
-            Self::Empty => Cow::Borrowed(""),
         }
     }
 }
@@ -211,17 +165,6 @@ fn json_object(text: &mut String, children: &[Element], depth: Option<u32>) {
     text.push('}');
 }
 
-fn json_array<T>(text: &mut String, items: &[T], mut print: impl FnMut(&mut String, &T)) {
-    text.push('[');
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        print(text, item);
-    }
-    text.push(']');
-}
-
 fn json_string(text: &mut String, value: &str) {
     // Strings cannot fail to serialise.
     text.push_str(&serde_json::Value::from(value).to_string());
@@ -234,16 +177,16 @@ mod tests {
     #[test]
     fn both_formats_print_the_same_data() {
         let names = ModuleNames::constant("m", "urn:m");
-        let entry = vec![
+        let leaves = vec![
             Element::leaf("k", "a<b"),
             Element::new("e", Content::Leaf(Scalar::Empty)),
         ];
-        let list = Element::new("l", Content::List(&["k"], vec![entry]));
-        let top = Element::container("top", vec![list]).of(names);
+        let inner = Element::container("l", leaves);
+        let top = Element::container("top", vec![inner]).of(names);
         let show = PrintLevels { depth: None };
         assert_eq!(
             top.print(Format::Json, show),
-            r#"{"m:top":{"l":[{"k":"a<b","e":[null]}]}}"#
+            r#"{"m:top":{"l":{"k":"a<b","e":[null]}}}"#
         );
         assert_eq!(
             top.print(Format::Xml, show),

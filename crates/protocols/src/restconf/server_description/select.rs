@@ -1,38 +1,7 @@
-//! Finds nodes of a generated document by path, and selects among their descendants.
+//! Selects among the nodes of a generated document.
 
-use std::borrow::Cow;
-
-use percent_encoding::percent_decode_str;
-
-use super::document::{Content, Element, ModuleNames};
+use super::document::{Content, Element};
 use crate::restconf::error::{Failure, Result};
-
-/// The node at a path (`api-path` of RFC 8040 §3.5.3), with the module of its name. A list entry is
-/// returned as a list with that entry.
-pub(in crate::restconf) fn find(documents: &[&Element], path: &str) -> Result<Element> {
-    let missing = || Failure::not_found(format!("there is no “{path}”"));
-    let mut level: Vec<Element> = documents.iter().map(|&top| top.clone()).collect();
-    let mut names: Option<ModuleNames> = None;
-    let mut found = None;
-    for segment in path.split('/') {
-        if let Some(element) = found.take() {
-            level = children(element).ok_or_else(missing)?;
-        }
-        let (name, keys) = split_segment(segment)?;
-        let index = level
-            .iter()
-            .position(|element| is_named(element, &name, names.as_ref()))
-            .ok_or_else(missing)?;
-        let mut element = level.swap_remove(index);
-        names = element.names.take().or(names);
-        element.names = names.clone();
-        if let Some(keys) = keys {
-            element.content = entry(element.content, &keys).ok_or_else(missing)?;
-        }
-        found = Some(element);
-    }
-    found.ok_or_else(missing)
-}
 
 /// The node with only the descendants that `fields` selects (RFC 8040 §4.8.3), each to a depth that starts
 /// at itself (§4.8.2).
@@ -63,73 +32,8 @@ fn truncate(content: Content, depth: u32) -> Content {
     };
     match content {
         Content::Container(below) => Content::Container(children(below)),
-        Content::List(keys, entries) => {
-            Content::List(keys, entries.into_iter().map(children).collect())
-        }
-        leaf => leaf,
+        leaf @ Content::Leaf(_) => leaf,
     }
-}
-
-fn children(element: Element) -> Option<Vec<Element>> {
-    match element.content {
-        Content::Container(children) => Some(children),
-        Content::List(_, mut entries) if entries.len() == 1 => entries.pop(),
-        _ => None,
-    }
-}
-
-fn is_named(element: &Element, name: &str, above: Option<&ModuleNames>) -> bool {
-    match name.split_once(':') {
-        Some((module, name)) => {
-            let names = element.names.as_ref().or(above);
-            element.name == name && names.is_some_and(|names| names.module == module)
-        }
-        None => element.name == name && element.names.is_none(),
-    }
-}
-
-fn entry(content: Content, key_values: &[Cow<'_, str>]) -> Option<Content> {
-    match content {
-        Content::List(keys, entries) if keys.len() == key_values.len() => {
-            let is_it = |entry: &Vec<Element>| {
-                let mut pairs = keys.iter().zip(key_values);
-                pairs.all(|(key, value)| key_of(entry, key).as_deref() == Some(value))
-            };
-            let entry = entries.into_iter().find(is_it)?;
-            Some(Content::List(keys, vec![entry]))
-        }
-        Content::LeafList(values) => {
-            let [wanted] = key_values else { return None };
-            let value = values.into_iter().find(|value| value.as_key() == *wanted)?;
-            Some(Content::LeafList(vec![value]))
-        }
-        _ => None,
-    }
-}
-
-fn key_of<'e>(entry: &'e [Element], key: &str) -> Option<Cow<'e, str>> {
-    entry.iter().find_map(|leaf| match &leaf.content {
-        Content::Leaf(value) if leaf.name == key => Some(value.as_key()),
-        _ => None,
-    })
-}
-
-/// The name and the keys, if any, of a path segment.
-type Segment<'p> = (Cow<'p, str>, Option<Vec<Cow<'p, str>>>);
-
-fn split_segment(segment: &str) -> Result<Segment<'_>> {
-    let (name, keys) = match segment.split_once('=') {
-        Some((name, keys)) => (name, Some(keys)),
-        None => (segment, None),
-    };
-    let keys = keys.map(|keys| keys.split(',').map(decode).collect());
-    Ok((decode(name)?, keys.transpose()?))
-}
-
-fn decode(text: &str) -> Result<Cow<'_, str>> {
-    percent_decode_str(text)
-        .decode_utf8()
-        .map_err(|_| Failure::invalid("the path is not UTF-8"))
 }
 
 /// A field of `fields`: a name, and the selected fields below it (all, if empty).
@@ -177,13 +81,7 @@ fn select(content: Content, fields: &[Field<'_>], depth: Option<u32>) -> Result<
             let selected = select_children(children, fields, depth)?;
             Ok(Content::Container(selected))
         }
-        Content::List(keys, entries) => {
-            let entries = entries
-                .into_iter()
-                .map(|entry| select_children(entry, fields, depth));
-            Ok(Content::List(keys, entries.collect::<Result<_>>()?))
-        }
-        _ => Err(Failure::invalid("“fields” selects below a leaf")),
+        Content::Leaf(_) => Err(Failure::invalid("“fields” selects below a leaf")),
     }
 }
 
@@ -218,74 +116,33 @@ fn select_children(
 mod tests {
     use super::*;
     use crate::restconf::media::Format;
-    use crate::restconf::server_description::document::PrintLevels;
+    use crate::restconf::server_description::document::{ModuleNames, PrintLevels};
 
-    fn document() -> Element {
-        let entry = |name: &str| vec![Element::leaf("name", name), Element::leaf("x", "1")];
-        let list = Element::new(
-            "item",
-            Content::List(&["name"], vec![entry("a"), entry("b/c")]),
-        );
-        Element::container("top", vec![list, Element::leaf("y", "2")])
-            .of(ModuleNames::constant("m", "urn:m"))
-    }
-
-    fn get(path: &str, fields: Option<&str>) -> Option<String> {
-        let mut element = find(&[&document()], path).ok()?;
-        if let Some(fields) = fields {
-            element = select_fields(element, fields, None).ok()?;
-        }
-        Some(element.print(Format::Json, PrintLevels { depth: None }))
-    }
-
-    #[test]
-    fn paths_find_nodes() {
-        let table = [
-            ("m:top/y", Some(r#"{"m:y":"2"}"#)),
-            ("m:top/m:y", Some(r#"{"m:y":"2"}"#)),
-            (
-                "m:top/item=b%2Fc",
-                Some(r#"{"m:item":[{"name":"b/c","x":"1"}]}"#),
-            ),
-            ("m:top/item=a/x", Some(r#"{"m:x":"1"}"#)),
-            ("m:top/item=z", None),
-            ("m:top/y=1", None),
-            ("top", None),
-            ("n:top", None),
-        ];
-        for (path, expected) in table {
-            assert_eq!(get(path, None).as_deref(), expected, "{path}");
-        }
+    fn select(fields: &str, depth: Option<u32>) -> Option<String> {
+        let item = Element::container("item", vec![Element::leaf("x", "1")]);
+        let top = Element::container("top", vec![item, Element::leaf("y", "2")])
+            .of(ModuleNames::constant("m", "urn:m"));
+        let selected = select_fields(top, fields, depth).ok()?;
+        Some(selected.print(Format::Json, PrintLevels { depth: None }))
     }
 
     #[test]
     fn fields_select() {
+        let all = r#"{"m:top":{"item":{"x":"1"},"y":"2"}}"#;
         let table = [
-            ("y", Some(r#"{"m:top":{"y":"2"}}"#)),
-            (
-                "item/x",
-                Some(r#"{"m:top":{"item":[{"x":"1"},{"x":"1"}]}}"#),
-            ),
-            (
-                "y;item(name)",
-                Some(r#"{"m:top":{"item":[{"name":"a"},{"name":"b/c"}],"y":"2"}}"#),
-            ),
-            ("y/z", None),
-            ("item(", None),
-            (
-                "item;y",
-                Some(r#"{"m:top":{"item":[{"name":"a","x":"1"},{"name":"b/c","x":"1"}],"y":"2"}}"#),
-            ),
-            ("item(x", None),
-            ("y)", None),
-            ("", None),
+            ("y", None, Some(r#"{"m:top":{"y":"2"}}"#)),
+            ("item/x", None, Some(r#"{"m:top":{"item":{"x":"1"}}}"#)),
+            ("y;item(x)", None, Some(all)),
+            ("item;y", None, Some(all)),
+            ("item", Some(1), Some(r#"{"m:top":{"item":{}}}"#)),
+            ("y/z", None, None),
+            ("item(", None, None),
+            ("item(x", None, None),
+            ("y)", None, None),
+            ("", None, None),
         ];
-        for (fields, expected) in table {
-            assert_eq!(get("m:top", Some(fields)).as_deref(), expected, "{fields}");
+        for (fields, depth, expected) in table {
+            assert_eq!(select(fields, depth).as_deref(), expected, "{fields}");
         }
-        let shallow =
-            select_fields(find(&[&document()], "m:top").unwrap(), "item", Some(1)).unwrap();
-        let text = shallow.print(Format::Json, PrintLevels { depth: None });
-        assert_eq!(text, r#"{"m:top":{"item":[{},{}]}}"#);
     }
 }

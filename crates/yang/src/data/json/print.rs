@@ -82,6 +82,13 @@ impl<'s, W: Write> Printer<'s, W> {
         printer
     }
 
+    /// Continues with top-level nodes of another schema.
+    pub fn continue_with(&mut self, schema: &'s Schema) {
+        self.end_array();
+        self.frames[self.depth - 1].complete.clear();
+        self.schema = schema;
+    }
+
     /// Ends the document. Returns the flushed writer, or the error, including one during an earlier event.
     pub fn finish(mut self) -> Result<W, PrintError> {
         if let Some(failure) = self.failure {

@@ -57,6 +57,11 @@ impl<'s, W: Write> Printer<'s, W> {
         printer
     }
 
+    /// Continues with top-level nodes of another schema.
+    pub fn continue_with(&mut self, schema: &'s Schema) {
+        self.schema = schema;
+    }
+
     /// Ends the document. Returns the flushed writer, or the error, including one during an earlier event.
     pub fn finish(mut self) -> Result<W, PrintError> {
         while self.failure.is_none() && !self.open.is_empty() {

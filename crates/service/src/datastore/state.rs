@@ -1,0 +1,85 @@
+//! The state of the server, in the datastores of the anchor that is served.
+//!
+//! It is in the operational datastore, and in what RESTCONF serves as running configuration with state. A front end
+//! calls [`SessionDatastore::with_top_node`] before it parses a path, and [`SessionDatastore::for_state`] after it.
+
+use espalier_store::{Datastore, Result};
+use espalier_yang::InstancePath;
+
+use super::SessionDatastore;
+use crate::server_state::{LibraryTag, is_state_module};
+
+/// The module of the YANG library.
+const LIBRARY: &str = "ietf-yang-library";
+
+impl SessionDatastore {
+    /// The datastore that has a top-level node: that of the server's state if the models of the anchor do not define the
+    /// node and those of the state do, else this one.
+    ///
+    /// # Errors
+    /// Those of the store in memory.
+    pub fn with_top_node(self, module: &str, name: &str) -> Result<Self> {
+        if !is_state_module(module) || self.defines(module, name) {
+            return Ok(self);
+        }
+        match self.server_state()? {
+            Some(state) if state.defines(module, name) => Ok(state),
+            _ => Ok(self),
+        }
+    }
+
+    /// The datastore with the server's state that the models of the anchor do not define; `None` if no front end
+    /// [described](crate::Service::describe) the anchor.
+    ///
+    /// # Errors
+    /// Those of the store in memory.
+    pub fn server_state(&self) -> Result<Option<Self>> {
+        let tree = self.service.state_tree(&self.tree)?;
+        Ok(tree.map(|tree| Self {
+            served: Some(self.tree.clone()),
+            tree,
+            ..self.clone()
+        }))
+    }
+
+    /// For running with the server's state at a path of its own models: the operational datastore, which has the state.
+    /// Else this datastore.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn for_state(self, path: &InstancePath) -> Result<Self> {
+        let schema = self.schema();
+        let target = path.target();
+        let is_state = target.is_some_and(|target| !schema.node(target).is_config);
+        let is_of_server = is_state && self.module_of(path).is_some_and(is_state_module);
+        match is_of_server && self.datastore() == Datastore::Running {
+            true => self.sibling(Datastore::Operational),
+            false => Ok(self),
+        }
+    }
+
+    /// What changes with the content at a path of the YANG library; `None` for all other data.
+    ///
+    /// # Errors
+    /// Those of the store in memory.
+    pub fn library_tag(&self, path: &InstancePath) -> Result<Option<LibraryTag>> {
+        let is_operational = self.datastore() == Datastore::Operational;
+        match is_operational && self.module_of(path) == Some(LIBRARY) {
+            true => self.service.library_tag(self.governed()),
+            false => Ok(None),
+        }
+    }
+
+    fn defines(&self, module: &str, name: &str) -> bool {
+        let schema = self.schema();
+        let id = schema.module_by_name(module);
+        id.is_some_and(|id| schema.child(None, id, name).is_some())
+    }
+
+    /// The module of the first node of a path.
+    fn module_of(&self, path: &InstancePath) -> Option<&str> {
+        let schema = self.schema();
+        let first = path.steps.first()?;
+        Some(&schema.module(schema.node(first.node).module).name)
+    }
+}

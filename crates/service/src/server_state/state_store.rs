@@ -1,0 +1,103 @@
+//! The store in memory with the models of the server's state.
+
+use std::sync::Arc;
+
+use espalier_drivers::memory::{Config, Memory};
+use espalier_store::{Datastore, Result, Store, SystemClock, Tree};
+use espalier_yang::Schema;
+use espalier_yang::schema::SchemaSource;
+use espalier_yang::standard::{self, StandardModule};
+use parking_lot::Mutex;
+
+use crate::access::NACM_MODULE;
+use crate::modules;
+
+/// The dataspace, and the name of its schema set.
+const DATASPACE: &str = "state";
+
+/// An anchor without data, which has the schema. All others have numbers.
+const SCHEMA_ANCHOR: &str = "schema";
+
+/// The modules with state of the server, each with its top-level nodes.
+const STATE_MODULES: [&str; 4] = [
+    "ietf-netconf-monitoring",
+    "ietf-restconf-monitoring",
+    "ietf-yang-library",
+    NACM_MODULE,
+];
+
+/// The implemented modules: those above, and those that define values in their data.
+const IMPLEMENTED: [&str; 7] = [
+    "espalier-access",
+    "espalier-server",
+    "ietf-datastores",
+    "ietf-netconf-monitoring",
+    "ietf-restconf-monitoring",
+    "ietf-yang-library",
+    NACM_MODULE,
+];
+
+/// Whether a module has state of the server.
+pub(crate) fn is_state_module(name: &str) -> bool {
+    STATE_MODULES.contains(&name)
+}
+
+/// The implemented modules, and those that they import.
+pub(super) fn modules() -> impl Iterator<Item = &'static StandardModule> {
+    let imported = ["ietf-inet-types", "ietf-yang-types"];
+    let names = IMPLEMENTED.into_iter().chain(imported);
+    names.filter_map(|name| modules::module(name).or_else(|| standard::module(name, None)))
+}
+
+fn source() -> SchemaSource {
+    SchemaSource {
+        modules: modules().map(StandardModule::source).collect(),
+        implement: IMPLEMENTED.map(str::to_owned).to_vec(),
+        ..SchemaSource::default()
+    }
+}
+
+/// The store. Its models are compiled when it is first used.
+#[derive(Default)]
+pub(super) struct StateStore(Mutex<Option<Store>>);
+
+impl StateStore {
+    /// Creates the operational datastore of the state of a served anchor.
+    pub fn tree(&self, number: u64) -> Result<Tree> {
+        let store = self.store()?;
+        let name = number.to_string();
+        store.create_anchor(DATASPACE, &name, DATASPACE)?;
+        store.tree(DATASPACE, &name, Datastore::Operational)
+    }
+
+    /// Removes what [`Self::tree`] created.
+    pub fn remove(&self, number: u64) {
+        let removed = self
+            .store()
+            .and_then(|store| store.delete_anchor(DATASPACE, &number.to_string()));
+        if let Err(error) = removed {
+            tracing::warn!(%error, "the state of an anchor that is served no more was not removed");
+        }
+    }
+
+    /// The schema of the state.
+    pub fn schema(&self) -> Result<Arc<Schema>> {
+        let store = self.store()?;
+        let tree = store.tree(DATASPACE, SCHEMA_ANCHOR, Datastore::Operational)?;
+        Ok(Arc::clone(tree.schema()))
+    }
+
+    fn store(&self) -> Result<Store> {
+        let mut store = self.0.lock();
+        if let Some(store) = &*store {
+            return Ok(store.clone());
+        }
+        let driver = Arc::new(Memory::new(Config::default()));
+        let new = Store::open(driver, Arc::new(SystemClock))?;
+        new.create_dataspace(DATASPACE)?;
+        new.create_schema_set(DATASPACE, DATASPACE, &source())?;
+        new.create_anchor(DATASPACE, SCHEMA_ANCHOR, DATASPACE)?;
+        *store = Some(new.clone());
+        Ok(new)
+    }
+}

@@ -1,0 +1,245 @@
+//! `ietf-yang-library`: `yang-library` (RFC 8525), and `modules-state` (RFC 7895) for older clients.
+//!
+//! The modules of the served anchor are the module set `complete`, the only one of the conventional datastores. The
+//! operational datastore also has the modules of the server's state, the module set `server-state`.
+
+use std::sync::Arc;
+
+use espalier_store::{Datastore, ProviderError, ProviderRequest, Timestamp};
+use espalier_yang::Schema;
+use espalier_yang::data::{DataTree, PrintOptions, json};
+use espalier_yang::schema::Module;
+
+use super::providers::AnchorState;
+use super::served_anchor::ServedAnchor;
+use super::state_nodes::StateNodes;
+
+const MODULE: &str = "ietf-yang-library";
+
+/// The module set of the served anchor, and the schema of the conventional datastores.
+const OWN_SET: &str = "complete";
+
+/// The module set of the server's state, and the schema of the operational datastore.
+const STATE_SET: &str = "server-state";
+const OPERATIONAL_SCHEMA: &str = "operational";
+
+/// The content of a YANG library, for clients that keep it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LibraryTag {
+    /// `content-id`: differs for every other content.
+    pub id: String,
+    /// Since when the library has this content.
+    pub since: Timestamp,
+}
+
+/// `yang-library`.
+pub(super) fn yang_library(
+    state: &AnchorState,
+    request: &ProviderRequest,
+) -> Result<DataTree, ProviderError> {
+    let schema = state.state_schema()?;
+    let library = Library::new(&state.served, &schema);
+    Ok(library.yang_library(&request.schema, &state.library_tag()?.id))
+}
+
+/// `modules-state`.
+pub(super) fn modules_state(
+    state: &AnchorState,
+    request: &ProviderRequest,
+) -> Result<DataTree, ProviderError> {
+    let schema = state.state_schema()?;
+    let library = Library::new(&state.served, &schema);
+    Ok(library.modules_state(&request.schema, &state.library_tag()?.id))
+}
+
+/// A module of a set, with the schema that has it.
+#[derive(Clone, Copy)]
+struct Listed<'a> {
+    module: &'a Module,
+    schema: &'a Schema,
+}
+
+/// How the two documents describe the location of a text, and the revision of a submodule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Library,
+    ModulesState,
+}
+
+/// The modules of a server.
+pub(super) struct Library<'a> {
+    served: &'a ServedAnchor,
+    own: Vec<Listed<'a>>,
+    state: Vec<Listed<'a>>,
+    state_schema: &'a Arc<Schema>,
+}
+
+impl<'a> Library<'a> {
+    /// The modules of a served anchor and of the server's state.
+    pub fn new(served: &'a ServedAnchor, state_schema: &'a Arc<Schema>) -> Self {
+        let own: &Schema = served.running.schema();
+        let has = |listed: &Listed<'_>| {
+            own.modules().iter().any(|other| {
+                let is_same_revision = other.revision == listed.module.revision;
+                let is_replaced = listed.module.is_implemented && other.is_implemented;
+                other.name == listed.module.name && (is_same_revision || is_replaced)
+            })
+        };
+        Self {
+            served,
+            own: listed(own).collect(),
+            state: listed(state_schema).filter(|listed| !has(listed)).collect(),
+            state_schema,
+        }
+    }
+
+    /// A hash of the content.
+    pub fn content_id(&self) -> String {
+        let tree = self.yang_library(self.state_schema, "");
+        let mut printer =
+            json::Printer::new(self.state_schema, Vec::new(), PrintOptions::default());
+        // Writing to memory does not fail; the data is in the order of the schema's lists.
+        let _ = tree.emit(&mut printer);
+        let text = printer.finish().unwrap_or_default();
+        blake3::hash(&text).to_hex()[..16].to_owned()
+    }
+
+    fn yang_library(&self, schema: &Arc<Schema>, content_id: &str) -> DataTree {
+        StateNodes::tree(schema, (MODULE, "yang-library"), |library| {
+            for (name, modules) in self.sets() {
+                library.inner("module-set", |set| self.module_set(set, name, modules));
+            }
+            for (name, sets) in [
+                (OWN_SET, &[OWN_SET][..]),
+                (OPERATIONAL_SCHEMA, &[OWN_SET, STATE_SET][..]),
+            ] {
+                if self.has_schema(name) {
+                    library.inner("schema", |schema| {
+                        schema.leaf("name", name);
+                        schema.leaf_list("module-set", sets);
+                    });
+                }
+            }
+            for &datastore in &self.served.datastores {
+                library.inner("datastore", |entry| self.datastore(entry, datastore));
+            }
+            library.leaf("content-id", content_id);
+        })
+    }
+
+    fn sets(&self) -> impl Iterator<Item = (&'static str, &[Listed<'a>])> {
+        let sets = [(OWN_SET, &*self.own), (STATE_SET, &*self.state)];
+        sets.into_iter().filter(|(_, modules)| !modules.is_empty())
+    }
+
+    /// Whether there is a schema of this name: that of operational is another one only if it has more modules.
+    fn has_schema(&self, name: &str) -> bool {
+        name == OWN_SET || !self.state.is_empty()
+    }
+
+    fn datastore(&self, entry: &mut StateNodes<'_>, datastore: Datastore) {
+        let module = match datastore {
+            // RFC 8808: in another module, which the schema may lack.
+            Datastore::FactoryDefault => "ietf-factory-default",
+            _ => "ietf-datastores",
+        };
+        entry.leaf("name", &format!("{module}:{}", datastore.name()));
+        let is_operational = datastore == Datastore::Operational;
+        entry.leaf(
+            "schema",
+            match is_operational && self.has_schema(OPERATIONAL_SCHEMA) {
+                true => OPERATIONAL_SCHEMA,
+                false => OWN_SET,
+            },
+        );
+    }
+
+    fn module_set(&self, set: &mut StateNodes<'_>, name: &str, modules: &[Listed<'_>]) {
+        set.leaf("name", name);
+        for (list, is_implemented) in [("module", true), ("import-only-module", false)] {
+            let of_list = |listed: &&Listed<'_>| listed.module.is_implemented == is_implemented;
+            for listed in modules.iter().filter(of_list) {
+                set.inner(list, |entry| self.module(entry, listed.module));
+            }
+        }
+    }
+
+    fn module(&self, entry: &mut StateNodes<'_>, module: &Module) {
+        let revision = module.revision.as_deref();
+        entry.leaf("name", &module.name);
+        // Of an imported module, it is a key, which is then empty.
+        if revision.is_some() || !module.is_implemented {
+            entry.leaf("revision", revision.unwrap_or_default());
+        }
+        entry.leaf("namespace", &module.namespace);
+        self.location(entry, Form::Library, &module.name, revision);
+        self.submodules(entry, Form::Library, module);
+        if module.is_implemented {
+            entry.leaf_list("feature", &module.features);
+            entry.leaf_list("deviation", &module.deviated_by);
+        }
+    }
+
+    fn modules_state(&self, schema: &Arc<Schema>, content_id: &str) -> DataTree {
+        StateNodes::tree(schema, (MODULE, "modules-state"), |state| {
+            state.leaf("module-set-id", content_id);
+            for listed in self.own.iter().chain(&self.state) {
+                state.inner("module", |entry| self.module_of_state(entry, *listed));
+            }
+        })
+    }
+
+    fn module_of_state(&self, entry: &mut StateNodes<'_>, listed: Listed<'_>) {
+        let Listed { module, schema } = listed;
+        let revision = module.revision.as_deref();
+        entry.leaf("name", &module.name);
+        entry.leaf("revision", revision.unwrap_or_default());
+        self.location(entry, Form::ModulesState, &module.name, revision);
+        entry.leaf("namespace", &module.namespace);
+        entry.leaf_list("feature", &module.features);
+        for name in &module.deviated_by {
+            let deviating = schema.module_by_name(name).map(|id| schema.module(id));
+            let revision = deviating.and_then(|module| module.revision.as_deref());
+            entry.inner("deviation", |deviation| {
+                deviation.leaf("name", name);
+                deviation.leaf("revision", revision.unwrap_or_default());
+            });
+        }
+        entry.leaf(
+            "conformance-type",
+            match module.is_implemented {
+                true => "implement",
+                false => "import",
+            },
+        );
+        self.submodules(entry, Form::ModulesState, module);
+    }
+
+    fn submodules(&self, entry: &mut StateNodes<'_>, form: Form, module: &Module) {
+        for (name, revision) in &module.submodules {
+            let revision = revision.as_deref();
+            entry.inner("submodule", |submodule| {
+                submodule.leaf("name", name);
+                if revision.is_some() || form == Form::ModulesState {
+                    submodule.leaf("revision", revision.unwrap_or_default());
+                }
+                self.location(submodule, form, name, revision);
+            });
+        }
+    }
+
+    fn location(&self, entry: &mut StateNodes<'_>, form: Form, name: &str, revision: Option<&str>) {
+        let leaf = match form {
+            Form::Library => "location",
+            Form::ModulesState => "schema",
+        };
+        if let Some(url) = self.served.text_url(name, revision) {
+            entry.leaf(leaf, &url);
+        }
+    }
+}
+
+fn listed(schema: &Schema) -> impl Iterator<Item = Listed<'_>> {
+    let modules = schema.modules().iter();
+    modules.map(move |module| Listed { module, schema })
+}
