@@ -485,11 +485,13 @@ impl FrontEnd for Rules {
             return reference.clone();
         };
         let is_datastore = error.message.starts_with("there is no datastore");
-        if is_datastore || is_not_found(&request.operation, error) {
+        let is_delete = matches!(request.operation, Operation::Delete { .. });
+        // A node that the user cannot read does not exist for a DELETE.
+        let is_hidden = is_delete && error.message == "access denied";
+        if is_datastore || is_hidden || is_not_found(&request.operation, error) {
             return Outcome::Failure(vec![form("invalid-value")]);
         }
         let is_read = matches!(request.operation, Operation::Read(_));
-        let is_delete = matches!(request.operation, Operation::Delete { .. });
         match &*error.tag {
             "malformed-message" if is_read => Outcome::Failure(vec![form(&error.tag)]),
             "operation-not-supported" if is_delete && error.path.is_some() => {

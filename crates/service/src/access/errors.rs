@@ -11,7 +11,17 @@ const NOT_UNIQUE: &str = "data-not-unique";
 pub(crate) fn hide_denied(access: &AccessTable, schema: &Schema, errors: Errors) -> Errors {
     match access.reads_all() {
         true => errors,
-        false => errors.map(|error| hidden(access, schema, error)),
+        false => {
+            let mut shown = Errors::new();
+            for error in errors.map(|error| hidden(access, schema, error)).iter() {
+                // The number of hidden nodes is hidden too.
+                let is_known = || shown.iter().any(|known| known == error);
+                if !error.path.is_empty() || !is_known() {
+                    shown.push(error.clone());
+                }
+            }
+            shown
+        }
     }
 }
 

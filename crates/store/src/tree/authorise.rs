@@ -1,11 +1,23 @@
 //! Authorises a change: the access rules of its author against the nodes that it changes.
 
-use espalier_yang::{DataError, ErrorTag, Errors};
+use std::sync::Arc;
+
+use espalier_yang::data::DataNode;
+use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Schema};
 
 use super::changes::{ChangeKind, Comparison, NodeChange, each_node_change};
+use super::edit::Edit;
 use super::tree::Tree;
 use crate::access::{AccessOperation, AccessTable};
 use crate::error::Result;
+
+/// What a user can do with a node.
+const OPERATIONS_ON_DATA: [AccessOperation; 4] = [
+    AccessOperation::Read,
+    AccessOperation::Create,
+    AccessOperation::Update,
+    AccessOperation::Delete,
+];
 
 /// The maximum number of nodes that an `access-denied` error lists.
 pub(super) const DENIED_NODES_MAX: usize = 100;
@@ -32,7 +44,12 @@ impl Tree {
         each_node_change(comparison, &mut |change| {
             let operation = operation_of(change);
             if !access.allows(operation, &change.path) {
-                errors.push(denied(access, self.schema(), operation, change));
+                let error = denied(access, self.schema(), operation, change);
+                // The number of hidden nodes is hidden too.
+                if error.path.is_empty() && errors.iter().any(|known| known.path.is_empty()) {
+                    return Ok(());
+                }
+                errors.push(error);
                 if errors.len() >= DENIED_NODES_MAX {
                     return Err(std::mem::take(&mut errors).into());
                 }
@@ -53,14 +70,72 @@ fn operation_of(change: &NodeChange) -> AccessOperation {
 
 fn denied(
     access: &AccessTable,
-    schema: &espalier_yang::Schema,
+    schema: &Schema,
     operation: AccessOperation,
     change: &NodeChange,
 ) -> DataError {
-    let message = format!("access denied: {}", operation.name());
-    let error = DataError::new(ErrorTag::AccessDenied, message);
     match access.allows(AccessOperation::Read, &change.path) {
-        true => error.at(change.path.to_instance_identifier(schema)),
-        false => error,
+        true => {
+            let message = format!("access denied: {}", operation.name());
+            let error = DataError::new(ErrorTag::AccessDenied, message);
+            error.at(change.path.to_instance_identifier(schema))
+        }
+        false => hidden(),
+    }
+}
+
+/// The error of a change of a node that the user cannot read: the same whether the node exists or not.
+fn hidden() -> DataError {
+    DataError::new(ErrorTag::AccessDenied, "access denied")
+}
+
+/// Rejects edits that name a node which the user can neither read nor change. Without this, an edit that changes nothing
+/// would succeed, and show that the node exists with this value.
+///
+/// # Errors
+/// `access-denied`.
+pub(super) fn authorise_named_nodes(
+    access: Option<&Arc<AccessTable>>,
+    schema: &Schema,
+    edits: &[Edit],
+) -> Result<()> {
+    let Some(access) = access.filter(|access| !access.reads_all()) else {
+        return Ok(());
+    };
+    for edit in edits {
+        match edit.data() {
+            Some(data) => named(access, schema, &edit.at, &data.nodes)?,
+            None => require_known(access, &edit.at)?,
+        }
+    }
+    Ok(())
+}
+
+fn named(
+    access: &AccessTable,
+    schema: &Schema,
+    parent: &InstancePath,
+    nodes: &[DataNode],
+) -> Result<()> {
+    for data in nodes {
+        let node = schema.node(data.node);
+        // A key is part of its entry, and a container without presence has no existence of its own.
+        if node.as_value().is_some_and(|value| value.is_key) {
+            continue;
+        }
+        let path = parent.child(data.node, data.instance(schema));
+        if !node.is_np_container() {
+            require_known(access, &path)?;
+        }
+        named(access, schema, &path, data.children())?;
+    }
+    Ok(())
+}
+
+fn require_known(access: &AccessTable, path: &InstancePath) -> Result<()> {
+    let may = |&operation: &AccessOperation| access.allows(operation, path);
+    match path.is_root() || OPERATIONS_ON_DATA.iter().any(may) {
+        true => Ok(()),
+        false => Err(hidden().into()),
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use espalier_keyspace::{Batch, PrefetchList};
 use espalier_yang::ErrorTag;
 
+use super::authorise::authorise_named_nodes;
 use super::commit_options::{Commit, CommitOptions};
 use super::confirm::ConfirmEffect;
 use super::datastore::Datastore;
@@ -24,6 +25,7 @@ impl Tree {
     /// Nothing is changed then.
     pub fn commit(&self, edits: &[Edit], options: CommitOptions<'_>) -> Result<Commit> {
         self.check_writable()?;
+        authorise_named_nodes(options.access, self.schema(), edits)?;
         if let Some(message) = self.datastore().edits_rejected() {
             return Err(Error::data(ErrorTag::OperationNotSupported, message));
         }

@@ -4,6 +4,7 @@
 use espalier_keyspace::{Batch, ConflictRetry, retry_conflicts};
 use espalier_yang::Errors;
 
+use super::authorise::authorise_named_nodes;
 use super::commit_options::{Commit, CommitOptions};
 use super::edit::{Edit, EditApplier, TouchedResources};
 use super::proposal::Proposal;
@@ -60,6 +61,7 @@ impl Tree {
         on_error: ErrorOption,
         options: CommitOptions<'_>,
     ) -> Result<EditReport> {
+        authorise_named_nodes(options.access, self.schema(), edits)?;
         if on_error != ErrorOption::RollbackOnError {
             // The choice of edits is not verified by a commit.
             self.store().driver().catch_up()?;

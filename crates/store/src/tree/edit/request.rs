@@ -40,6 +40,14 @@ pub(crate) enum Request {
 
 impl Edit {
     /// The data that the edit applies; `None` for a deletion.
+    pub fn data(&self) -> Option<&DataTree> {
+        match &self.request {
+            Request::Tree(tree, _) | Request::ReplaceAll(tree) => Some(tree),
+            Request::Delete | Request::Remove => None,
+        }
+    }
+
+    /// As [`Self::data`], to change it.
     pub fn data_mut(&mut self) -> Option<&mut DataTree> {
         match &mut self.request {
             Request::Tree(tree, _) | Request::ReplaceAll(tree) => Some(tree),
