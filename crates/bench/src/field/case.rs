@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 use super::report::Report;
 use super::{
-    access_network, anchors, candidate, list_rules, many_edits, one_leaf, readers, references,
-    when_conditions,
+    access_network, access_rules, anchors, candidate, list_rules, many_edits, one_leaf, readers,
+    references, when_conditions,
 };
 use espalier_terminal::Result;
 
@@ -30,13 +30,15 @@ pub enum Case {
     H,
     /// Change one leaf, under constraints of each kind
     OneLeaf,
+    /// A read, a commit and an export, with and without 200 access rules
+    Access,
     /// A read of one of many anchors over RESTCONF; the size is the number of anchors
     Anchors,
 }
 
 impl Case {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::A,
         Self::B,
         Self::C,
@@ -46,6 +48,7 @@ impl Case {
         Self::G,
         Self::H,
         Self::OneLeaf,
+        Self::Access,
         Self::Anchors,
     ];
 
@@ -60,6 +63,7 @@ impl Case {
             Self::F => [1_000, 10_000],
             Self::G | Self::H => [10_000, 100_000],
             Self::OneLeaf => [1_000, 1_000_000],
+            Self::Access => [10_000, 1_000_000],
             Self::Anchors => [10, 100_000],
         }
     }
@@ -76,6 +80,7 @@ impl Case {
             Self::G => references::delete_all(report, size),
             Self::H => readers::run(report, size),
             Self::OneLeaf => one_leaf::run(report, size),
+            Self::Access => access_rules::run(report, size),
             Self::Anchors => anchors::run(report, size),
         }
     }

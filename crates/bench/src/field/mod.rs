@@ -4,6 +4,7 @@
 //! Constraints are validated in every commit; the note has the number of fallbacks of the validation.
 
 mod access_network;
+mod access_rules;
 mod anchors;
 mod candidate;
 mod case;

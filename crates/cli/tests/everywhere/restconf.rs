@@ -46,6 +46,14 @@ const LIMITS: [Limit; 5] = [
     },
 ];
 
+/// The modules of the state of the server.
+const SERVER_STATE: [&str; 4] = [
+    "ietf-netconf-acm",
+    "ietf-netconf-monitoring",
+    "ietf-restconf-monitoring",
+    "ietf-yang-library",
+];
+
 /// What is sent.
 struct HttpRequest {
     method: &'static str,
@@ -388,11 +396,22 @@ fn data(read: &Read, text: &str) -> Json {
         Format::Json => {
             let value: Json = serde_json::from_str(text).expect("JSON");
             match read.path {
-                "/" => value["ietf-restconf:data"].clone(),
+                "/" => without_server_state(value["ietf-restconf:data"].clone()),
                 _ => value,
             }
         }
     }
+}
+
+/// A whole operational datastore over RESTCONF also has the state of the server (docs/decisions/0070).
+fn without_server_state(mut data: Json) -> Json {
+    if let Json::Object(members) = &mut data {
+        members.retain(|name, _| {
+            let module = name.split_once(':').map_or("", |(module, _)| module);
+            !SERVER_STATE.contains(&module)
+        });
+    }
+    data
 }
 
 fn failed(request: &Request, status: u16, text: &str) -> Outcome {
@@ -485,13 +504,11 @@ impl FrontEnd for Rules {
             return reference.clone();
         };
         let is_datastore = error.message.starts_with("there is no datastore");
-        let is_delete = matches!(request.operation, Operation::Delete { .. });
-        // A node that the user cannot read does not exist for a DELETE.
-        let is_hidden = is_delete && error.message == "access denied";
-        if is_datastore || is_hidden || is_not_found(&request.operation, error) {
+        if is_datastore || is_not_found(&request.operation, error) {
             return Outcome::Failure(vec![form("invalid-value")]);
         }
         let is_read = matches!(request.operation, Operation::Read(_));
+        let is_delete = matches!(request.operation, Operation::Delete { .. });
         match &*error.tag {
             "malformed-message" if is_read => Outcome::Failure(vec![form(&error.tag)]),
             "operation-not-supported" if is_delete && error.path.is_some() => {
