@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use axum::Router;
 use espalier_protocols::restconf::{self, Limits, Restconf, RestconfConfig};
 use espalier_protocols::server;
-use espalier_service::Service;
+use espalier_service::{Anchor, Service};
 use espalier_store::Tree;
 use espalier_yang::schema::SchemaSource;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -57,7 +57,7 @@ impl Server {
     pub fn start(tree: Tree, source: SchemaSource) -> Result<Self> {
         Self::start_with(move || {
             let service = Service::without_access_control(tree.clone())?;
-            let service = Restconf::new(service, tree, &source, config());
+            let service = Restconf::new(service, Anchor::of(&tree)?, &source, config());
             Ok(restconf::router(Arc::new(service))?)
         })
     }

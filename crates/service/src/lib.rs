@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`access`] | access control: the rules of `ietf-netconf-acm` (RFC 8341) |
 //! | [`Service`] | the service of a store: looks up the rules for a session |
+//! | [`Anchor`] | an open anchor |
 //! | [`SessionDatastore`] | a datastore as one session sees it: the operations |
 //! | [`session`] | sessions: who makes requests |
 //! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
@@ -14,6 +15,7 @@
 //! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
+mod anchor;
 pub mod audit;
 pub mod configuration;
 mod datastore;
@@ -26,6 +28,7 @@ mod service;
 pub mod session;
 mod time_text;
 
+pub use anchor::Anchor;
 pub use datastore::{ChangeNote, SessionDatastore};
 pub use denied::DeniedCounters;
 pub use logins::Door;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use espalier_store::{Error, Result, Store, SystemClock, Timestamp, Tree};
+use espalier_store::{Datastore, Error, Result, Store, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
 use crate::access::{
     AccessPolicy, AnchorAccess, Caller, NacmConfig, ResourceAccess, RulesCache, UserAccess,
 };
+use crate::anchor::Anchor;
 use crate::audit::{AuditEntry, AuditOperation, FailedLogins, ServiceLog};
 use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
@@ -191,6 +192,26 @@ impl Service {
         SessionDatastore::new(self.clone(), Arc::clone(session), tree)
     }
 
+    /// Opens an anchor.
+    ///
+    /// # Errors
+    /// Those of [`Store::tree`](espalier_store::Store::tree).
+    pub fn open_anchor(&self, dataspace: &str, anchor: &str) -> Result<Anchor> {
+        let store = self.configuration().store();
+        let running = store.tree(dataspace, anchor, Datastore::Running)?;
+        Ok(Anchor { running })
+    }
+
+    /// Running of an anchor, for a session.
+    pub fn running(&self, session: &Arc<Session>, anchor: &Anchor) -> SessionDatastore {
+        self.datastore(session, anchor.running.clone())
+    }
+
+    /// Makes an anchor the one that is served by default: users and rules are in it if its models have them.
+    pub fn set_default_anchor(&self, anchor: &Anchor) {
+        self.configuration().set_served(anchor.running.clone());
+    }
+
     /// What the user of a session may do with the data of an anchor, under one of its schemas.
     ///
     /// # Errors
@@ -271,7 +292,11 @@ impl Service {
     ///
     /// # Errors
     /// Those of the store in memory.
-    pub fn library_tag(&self, anchor: &Tree) -> Result<Option<LibraryTag>> {
+    pub fn library_tag(&self, anchor: &Anchor) -> Result<Option<LibraryTag>> {
+        self.library_tag_of(anchor.running())
+    }
+
+    pub(crate) fn library_tag_of(&self, anchor: &Tree) -> Result<Option<LibraryTag>> {
         self.inner.state.library_tag(anchor)
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::report::Report;
 use super::source::Source;
-use super::{banned, circles, decisions, edges, layout, length, source};
+use super::{banned, circles, decisions, edges, front_ends, layout, length, source};
 
 /// Checks the repository at `root`.
 pub fn check(root: &Path) -> Result<Report, Box<dyn std::error::Error>> {
@@ -31,6 +31,7 @@ fn check_source(source: &Source, report: &mut Report) {
     report.files += 1;
     length::check(source, report);
     banned::check(source, report);
+    front_ends::check(source, report);
     layout::check_file(source, report);
 }
 

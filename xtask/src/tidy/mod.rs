@@ -7,6 +7,7 @@ mod check;
 mod circles;
 mod decisions;
 mod edges;
+mod front_ends;
 mod layout;
 mod length;
 mod report;

@@ -20,10 +20,10 @@ use crate::model_store::ModelStore;
 use espalier_terminal::{Failure, Result};
 
 /// The number of rules.
-const RULES: usize = 200;
+const RULES: u64 = 200;
 
 /// The number of rules that name an entry.
-const PATH_RULES: usize = 20;
+const PATH_RULES: u64 = 20;
 
 /// The user that the rules are for.
 const USER: &str = "bench";
@@ -31,7 +31,7 @@ const USER: &str = "bench";
 /// Measures the case at a size.
 pub fn run(report: &mut Report<'_>, size: u64) -> Result<()> {
     let mut hosts = Hosts::load(report, size)?;
-    let service = service(&hosts.store)?;
+    let service = service(&hosts.store, hidden(size))?;
     let callers = [
         Caller::exempt(),
         Caller {
@@ -68,11 +68,11 @@ fn emit(report: &mut Report<'_>, hosts: &Hosts, name: &str, timings: [Timing; 2]
 }
 
 /// A service with rules for a user.
-fn service(store: &ModelStore) -> Result<Service> {
+fn service(store: &ModelStore, hidden: u64) -> Result<Service> {
     let trees = ConfigurationTrees::new(store.tree.store().clone(), Some(store.tree.clone()));
     let acm = trees.for_writing(NACM_MODULE)?;
     let mut builder = TreeBuilder::new();
-    let text = rules().to_string();
+    let text = rules(hidden).to_string();
     json::parse(
         acm.schema(),
         espalier_yang::data::Root::Datastore,
@@ -89,8 +89,13 @@ fn service(store: &ModelStore) -> Result<Service> {
     Ok(Service::new(trees, AccessControl::Rules, sessions, policy)?)
 }
 
+/// The number of entries that rules hide: some are left in the smallest store.
+fn hidden(size: u64) -> u64 {
+    (size / 2).min(PATH_RULES)
+}
+
 /// Rules that match nothing, rules for single entries, and one that permits the rest.
-fn rules() -> Json {
+fn rules(hidden: u64) -> Json {
     let of_modules = (0..RULES - PATH_RULES - 1).map(|number| {
         json!({
             "name": format!("module-{number}"), "module-name": format!("other-{number}"),
@@ -98,8 +103,12 @@ fn rules() -> Json {
         })
     });
     let of_entries = (0..PATH_RULES).map(|number| {
+        let name = match number < hidden {
+            true => format!("host-{number:08}"),
+            false => format!("none-{number}"),
+        };
         let path = format!(
-            "/espalier-bench-hosts:hosts/espalier-bench-hosts:host[espalier-bench-hosts:name='host-{number:08}']"
+            "/espalier-bench-hosts:hosts/espalier-bench-hosts:host[espalier-bench-hosts:name='{name}']"
         );
         json!({"name": format!("entry-{number}"), "path": path, "action": "deny"})
     });
@@ -124,7 +133,7 @@ fn datastore(service: &Service, store: &ModelStore, caller: Caller) -> Result<Se
 
 /// An entry that no rule hides.
 fn visible(hosts: &mut Hosts) -> u64 {
-    hosts.choose().max(PATH_RULES as u64)
+    hosts.choose().max(hidden(hosts.size()))
 }
 
 fn read(hosts: &mut Hosts, of: &SessionDatastore) -> Result<Timing> {

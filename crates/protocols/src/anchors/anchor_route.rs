@@ -64,7 +64,7 @@ impl RequestAnchor {
     /// which can have the access rules.
     pub(super) fn is_replaced(&self) -> bool {
         // An engine that fails now has failed the request too.
-        matches!(self.anchor.running().is_current(), Ok(false))
+        matches!(self.anchor.anchor().is_current(), Ok(false))
             || (self.name.is_some() && self.anchors.inner.is_default_replaced())
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use espalier_service::SessionDatastore;
-use espalier_store::{Datastore, Result, Tree};
+use espalier_service::{Anchor, SessionDatastore};
+use espalier_store::{Datastore, Result};
 use espalier_yang::DataError;
 use http::request::Parts;
 
@@ -27,26 +27,25 @@ pub struct ServedAnchor {
 }
 
 impl ServedAnchor {
-    /// Serves the anchor of `running`. `prefix` precedes its paths.
+    /// Serves an anchor. `prefix` precedes its paths.
     pub(super) fn new(
         server: Arc<RestconfServer>,
         documents: Arc<SchemaDocuments>,
-        running: Tree,
+        anchor: Anchor,
         prefix: String,
     ) -> Result<Self> {
         let shared = Arc::clone(&server);
-        let mut restconf = Restconf::of_anchor(shared, documents, running, prefix);
+        let mut restconf = Restconf::of_anchor(shared, documents, anchor, prefix);
         for datastore in DATASTORES {
-            let sibling = restconf.main_tree().sibling_datastore(datastore, "")?;
-            restconf = restconf.with_datastore(datastore.name(), sibling);
+            restconf = restconf.with_datastore(datastore);
         }
         restconf.describe()?;
         Ok(Self { server, restconf })
     }
 
-    /// Running of the anchor.
-    pub fn running(&self) -> &Tree {
-        self.restconf.main_tree()
+    /// The open anchor.
+    pub fn anchor(&self) -> &Anchor {
+        self.restconf.anchor()
     }
 
     /// The RESTCONF service.
@@ -70,6 +69,6 @@ impl ServedAnchor {
     ) -> std::result::Result<SessionDatastore, DataError> {
         let service = self.server.service();
         let session = session_of(service, parts, session)?;
-        Ok(service.datastore(&session, self.running().clone()))
+        Ok(service.running(&session, self.anchor()))
     }
 }

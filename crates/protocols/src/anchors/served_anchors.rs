@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use espalier_service::Service;
 use espalier_service::access::{AnchorAccess, Caller};
-use espalier_store::{CatalogState, Datastore, Error, Result, Store, Tree};
+use espalier_service::{Anchor, Service};
+use espalier_store::{CatalogState, Error, Result, Store};
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::StatusCode;
 use parking_lot::{Mutex, RwLock};
@@ -209,7 +209,7 @@ impl Inner {
         let DefaultState::Open(anchor) = state else {
             return false;
         };
-        match anchor.running().is_current() {
+        match anchor.anchor().is_current() {
             Ok(is_current) => !is_current,
             Err(error) => {
                 // Every request fails with the same error and reports it.
@@ -246,8 +246,7 @@ impl Inner {
             Err(error) => return Err(error),
         };
         if let DefaultState::Open(anchor) = &state {
-            let configuration = self.server.service().configuration();
-            configuration.set_served(anchor.running().clone());
+            self.server.service().set_default_anchor(anchor.anchor());
         }
         *self.default_state.write() = state;
         Ok(())
@@ -258,7 +257,7 @@ impl Inner {
         let epoch = self.epoch();
         match self.open.get(name, epoch) {
             Lookup::Current(anchor) => return Ok(anchor),
-            Lookup::Unchecked(anchor) if anchor.running().is_current()? => {
+            Lookup::Unchecked(anchor) if anchor.anchor().is_current()? => {
                 self.open.mark_current(name, &anchor, epoch);
                 return Ok(anchor);
             }
@@ -270,11 +269,11 @@ impl Inner {
     }
 
     fn open_now(&self, name: &AnchorName, prefix: String) -> Result<ServedAnchor> {
-        let store = self.store();
+        let service = self.server.service();
         for _ in 0..OPEN_ATTEMPTS_MAX {
-            let running = store.tree(&name.dataspace, &name.anchor, Datastore::Running)?;
-            if let Some(documents) = self.documents_of(name, &running)? {
-                return ServedAnchor::new(Arc::clone(&self.server), documents, running, prefix);
+            let anchor = service.open_anchor(&name.dataspace, &name.anchor)?;
+            if let Some(documents) = self.documents_of(name, &anchor)? {
+                return ServedAnchor::new(Arc::clone(&self.server), documents, anchor, prefix);
             }
         }
         let message = format!("the modules of the anchor {name} are being replaced");
@@ -286,9 +285,9 @@ impl Inner {
     fn documents_of(
         &self,
         name: &AnchorName,
-        running: &Tree,
+        open: &Anchor,
     ) -> Result<Option<Arc<SchemaDocuments>>> {
-        let schema = running.schema();
+        let schema = open.schema();
         // Held while the texts are read, so that this is done once for many anchors at the same time.
         let mut documents = self.documents.lock();
         let mut in_use = documents.iter().filter_map(Weak::upgrade);
@@ -300,7 +299,7 @@ impl Inner {
         let set = self
             .store()
             .schema_set(&name.dataspace, &anchor.schema_set)?;
-        if !running.is_current()? {
+        if !open.is_current()? {
             return Ok(None);
         }
         let made = Arc::new(SchemaDocuments::new(Arc::clone(schema), set.source));

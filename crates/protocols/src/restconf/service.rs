@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use espalier_service::server_state::{DescribedAnchor, ServedAnchor};
 use espalier_service::session::Session;
-use espalier_service::{Service, SessionDatastore};
-use espalier_store::{Datastore, Tree};
+use espalier_service::{Anchor, Service, SessionDatastore};
+use espalier_store::Datastore;
 use espalier_yang::Schema;
 use espalier_yang::schema::SchemaSource;
 use http::request::Parts;
@@ -21,52 +21,54 @@ use crate::request_session::session_of;
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
 pub const PRIVATE_CANDIDATE: &str = "espalier-datastores:private-candidate";
 
-/// The RESTCONF service of one anchor: a tree for each datastore. What does not depend on the anchor is shared, so one
+/// The RESTCONF service of one anchor. What does not depend on the anchor is shared, so one
 /// service is small, whatever the size of the models.
 pub struct Restconf {
     pub(super) server: Arc<RestconfServer>,
     pub(super) documents: Arc<SchemaDocuments>,
     /// What precedes [`RestconfConfig::root`] in the URLs of the anchor; empty for the default anchor.
     prefix: String,
-    /// The first is the datastore at `{+restconf}/data`.
-    datastores: Vec<(&'static str, Tree)>,
+    anchor: Anchor,
+    /// Those at `{+restconf}/ds/`; running is at `{+restconf}/data` too.
+    datastores: Vec<Datastore>,
     /// What [`Self::describe`] made.
     described: OnceLock<DescribedAnchor>,
 }
 
 impl Restconf {
-    /// Serves `tree` as the running datastore. Its schema was compiled from `source`.
+    /// Serves an anchor. Its schema was compiled from `source`.
     pub fn new(
         service: Service,
-        tree: Tree,
+        anchor: Anchor,
         source: &SchemaSource,
         config: RestconfConfig,
     ) -> Self {
-        let documents = SchemaDocuments::new(Arc::clone(tree.schema()), source.clone());
+        let documents = SchemaDocuments::new(Arc::clone(anchor.schema()), source.clone());
         let server = RestconfServer::new(service, config);
-        Self::of_anchor(Arc::new(server), Arc::new(documents), tree, String::new())
+        Self::of_anchor(Arc::new(server), Arc::new(documents), anchor, String::new())
     }
 
     /// As [`Self::new`], for one anchor of a server of many. `prefix` precedes the root of RESTCONF in its URLs.
     pub fn of_anchor(
         server: Arc<RestconfServer>,
         documents: Arc<SchemaDocuments>,
-        tree: Tree,
+        anchor: Anchor,
         prefix: String,
     ) -> Self {
         Self {
             server,
             documents,
             prefix,
-            datastores: vec![("running", tree)],
+            anchor,
+            datastores: vec![Datastore::Running],
             described: OnceLock::new(),
         }
     }
 
-    /// Adds a datastore, at `{+restconf}/ds/ietf-datastores:NAME` (RFC 8527). It must have the same schema.
+    /// Adds a datastore, at `{+restconf}/ds/ietf-datastores:NAME` (RFC 8527).
     #[must_use]
-    pub fn with_datastore(mut self, name: &'static str, tree: Tree) -> Self {
-        self.datastores.push((name, tree));
+    pub fn with_datastore(mut self, datastore: Datastore) -> Self {
+        self.datastores.push(datastore);
         self
     }
 
@@ -91,11 +93,10 @@ impl Restconf {
 
     /// Describes what is served in the state of the server, until this service is dropped.
     pub(crate) fn describe(&self) -> espalier_store::Result<()> {
-        let datastores = self.datastores.iter();
         let base_url = &self.config().base_url;
         let described = self.server.service.describe(ServedAnchor {
-            running: self.main_tree().clone(),
-            datastores: datastores.map(|(_, tree)| tree.datastore()).collect(),
+            anchor: self.anchor.clone(),
+            datastores: self.datastores.clone(),
             texts: self.documents.texts.clone(),
             texts_url: match base_url.is_empty() {
                 true => String::new(),
@@ -109,12 +110,12 @@ impl Restconf {
 
     /// The schema of the data.
     pub(super) fn schema(&self) -> &Arc<Schema> {
-        self.main_tree().schema()
+        self.anchor.schema()
     }
 
-    /// The tree at `{+restconf}/data`.
-    pub fn main_tree(&self) -> &Tree {
-        &self.datastores[0].1
+    /// The anchor.
+    pub fn anchor(&self) -> &Anchor {
+        &self.anchor
     }
 
     /// The session of a request.
@@ -124,39 +125,38 @@ impl Restconf {
 
     /// The datastore at `{+restconf}/data`, for a session.
     pub(super) fn main_datastore(&self, session: &Arc<Session>) -> SessionDatastore {
-        let service = &self.server.service;
-        service.datastore(session, self.main_tree().clone())
+        self.server.service.running(session, &self.anchor)
     }
 
-    /// The tree of a datastore, by its identity derived from `ietf-datastores:datastore`. The private
+    /// A datastore, by its identity derived from `ietf-datastores:datastore`. The private
     /// candidate has no such identity; it is the one of the session.
     pub(super) fn datastore(
         &self,
         identity: &str,
         session: &Arc<Session>,
     ) -> Result<SessionDatastore> {
+        let main = self.main_datastore(session);
         if identity == PRIVATE_CANDIDATE {
-            let main = self.main_datastore(session);
             return Ok(main.sibling(Datastore::PrivateCandidate)?);
         }
         let name = identity.strip_prefix("ietf-datastores:");
         let mut defined = self.datastores.iter();
-        defined
-            .find(|(defined, _)| Some(*defined) == name)
-            .map(|(_, tree)| self.server.service.datastore(session, tree.clone()))
-            .ok_or_else(|| {
+        match defined.find(|defined| Some(defined.name()) == name) {
+            Some(&datastore) => Ok(main.sibling(datastore)?),
+            None => {
                 let error = name.and_then(|name| Datastore::parse(name).err());
                 let message = error.map_or_else(
                     || format!("there is no datastore “{identity}”"),
                     |error| error.message,
                 );
-                Failure::not_found(message)
-            })
+                Err(Failure::not_found(message))
+            }
+        }
     }
 
     /// The validators of the API resource and its children: like the YANG library, they change with the modules only.
     pub(super) fn library_validators(&self) -> Result<Option<Validators>> {
-        let tag = self.server.service.library_tag(self.main_tree())?;
+        let tag = self.server.service.library_tag(&self.anchor)?;
         Ok(tag.map(Validators::of_library))
     }
 }

@@ -79,10 +79,7 @@ fn anchors_of_a_schema_set_share_everything_that_depends_on_the_models() {
         anchor.expect("an anchor")
     };
     let (first, last) = (opened(0), opened(ANCHORS - 1));
-    assert!(Arc::ptr_eq(
-        first.running().schema(),
-        last.running().schema()
-    ));
+    assert!(Arc::ptr_eq(first.anchor().schema(), last.anchor().schema()));
     let texts = [first.source_json(), last.source_json()];
     assert_eq!(texts[0].as_ptr(), texts[1].as_ptr());
 }
@@ -108,7 +105,7 @@ fn a_closed_anchor_still_serves_the_requests_that_have_it() {
     let first = open(0);
     open(1);
     assert_eq!(server.anchors.open_count(), 1);
-    assert!(first.running().view().is_ok());
+    assert!(first.anchor().is_current().is_ok());
     assert!(!Arc::ptr_eq(&first, &open(0)));
 }
 

@@ -13,7 +13,7 @@ use espalier_protocols::intake::{Intake, IntakeConfig};
 use espalier_protocols::restconf::{Restconf, RestconfConfig};
 use espalier_protocols::server::Limits;
 use espalier_protocols::{documents, health_and_metrics, restconf, stats};
-use espalier_service::Service;
+use espalier_service::{Anchor, Service};
 use espalier_stats::Stats;
 use espalier_store::{Datastore, Store, SystemClock};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
@@ -62,7 +62,7 @@ pub fn router(intake: IntakeConfig) -> Router {
         let tree = tree.expect("a tree");
         Restconf::new(
             Service::without_access_control(tree.clone()).expect("a service"),
-            tree,
+            Anchor::of(&tree).expect("an anchor"),
             &source,
             config,
         )

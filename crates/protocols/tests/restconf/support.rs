@@ -8,7 +8,7 @@ use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::health_and_metrics;
 use espalier_protocols::restconf::{Restconf, RestconfConfig, router};
 use espalier_protocols::server::{Config as Listening, Tls, serve};
-use espalier_service::Service;
+use espalier_service::{Anchor, Service};
 use espalier_store::{Datastore, Store, SystemClock, Tree};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use tokio::net::TcpListener;
@@ -105,7 +105,7 @@ impl Server {
         };
         let mut service = Restconf::new(
             Service::without_access_control(tree.clone()).expect("a service"),
-            tree.clone(),
+            Anchor::of(&tree).expect("an anchor"),
             &source,
             config,
         );
@@ -116,8 +116,7 @@ impl Server {
             Datastore::FactoryDefault,
             Datastore::Intended,
         ] {
-            let sibling = tree.sibling_datastore(datastore, "").unwrap();
-            service = service.with_datastore(datastore.name(), sibling);
+            service = service.with_datastore(datastore);
         }
         let service = Arc::new(service);
         let (stop, stopped) = oneshot::channel();

@@ -65,7 +65,7 @@ impl SessionDatastore {
     pub fn library_tag(&self, path: &InstancePath) -> Result<Option<LibraryTag>> {
         let is_operational = self.datastore() == Datastore::Operational;
         match is_operational && self.module_of(path) == Some(LIBRARY) {
-            true => self.service.library_tag(self.governed()),
+            true => self.service.library_tag_of(self.governed()),
             false => Ok(None),
         }
     }

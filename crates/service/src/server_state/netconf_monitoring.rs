@@ -60,7 +60,11 @@ fn locked_datastores(state: &AnchorState) -> espalier_store::Result<Vec<(Datasto
         .filter(|datastore| served.datastores.contains(datastore));
     served
         .map(|datastore| {
-            let tree = state.served.running.sibling_datastore(datastore, "")?;
+            let tree = state
+                .served
+                .anchor
+                .running()
+                .sibling_datastore(datastore, "")?;
             Ok((datastore, tree.locks()?))
         })
         .collect()
@@ -97,7 +101,7 @@ fn add_holder(held: &mut StateNodes<'_>, state: &AnchorState, owner: &str, since
 }
 
 fn add_schemas(list: &mut StateNodes<'_>, state: &AnchorState) {
-    for module in state.served.running.schema().modules() {
+    for module in state.served.anchor.running().schema().modules() {
         let own = std::iter::once((&module.name, &module.revision));
         let submodules = module.submodules.iter();
         let submodules = submodules.map(|(name, revision)| (name, revision));

@@ -127,6 +127,7 @@ impl Drop for AnchorProviders {
 type Anchors = RwLock<FxHashMap<u64, Arc<AnchorProviders>>>;
 
 /// The description of a served anchor. Dropping it ends the description, unless there is a later one.
+#[must_use = "the description ends when this is dropped"]
 pub struct DescribedAnchor {
     providers: Arc<AnchorProviders>,
     all: Arc<Anchors>,
@@ -134,7 +135,7 @@ pub struct DescribedAnchor {
 
 impl Drop for DescribedAnchor {
     fn drop(&mut self) {
-        let id = self.providers.state.served.running.anchor_id();
+        let id = self.providers.state.served.anchor.running().anchor_id();
         let mut all = self.all.write();
         if all
             .get(&id)
@@ -165,7 +166,7 @@ impl ServerState {
 
     /// Adds or replaces a served anchor.
     pub fn describe(&self, served: ServedAnchor) -> Result<DescribedAnchor> {
-        let running = served.running.clone();
+        let running = served.anchor.running().clone();
         let state = Arc::new(AnchorState {
             number: self.described.fetch_add(1, Ordering::Relaxed),
             described: running.store().now(),
@@ -216,7 +217,7 @@ impl ServerState {
             return Ok(Some(tree.clone()));
         }
         let tree = self.sources.store.tree(described.state.number)?;
-        let own = described.state.served.running.schema();
+        let own = described.state.served.anchor.running().schema();
         let is_missing =
             |provided: &&Provided| path_in(own, provided.module, provided.path).is_none();
         let missing: Vec<&Provided> = PROVIDED.iter().filter(is_missing).collect();

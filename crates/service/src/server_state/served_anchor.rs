@@ -1,13 +1,14 @@
 //! What a front end serves of an anchor.
 
-use espalier_store::{Datastore, Tree};
+use espalier_store::Datastore;
 
 use super::module_texts::ModuleTexts;
+use crate::anchor::Anchor;
 
 /// The description of an anchor that is served, for the server's state.
 pub struct ServedAnchor {
-    /// Its running datastore.
-    pub running: Tree,
+    /// The anchor.
+    pub anchor: Anchor,
     /// The datastores that clients can name.
     pub datastores: Vec<Datastore>,
     /// The texts of its modules.

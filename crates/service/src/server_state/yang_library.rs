@@ -77,7 +77,7 @@ pub(super) struct Library<'a> {
 impl<'a> Library<'a> {
     /// The modules of a served anchor and of the server's state.
     pub fn new(served: &'a ServedAnchor, state_schema: &'a Arc<Schema>) -> Self {
-        let own: &Schema = served.running.schema();
+        let own: &Schema = served.anchor.running().schema();
         let has = |listed: &Listed<'_>| {
             own.modules().iter().any(|other| {
                 let is_same_revision = other.revision == listed.module.revision;

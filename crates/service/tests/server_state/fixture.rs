@@ -6,7 +6,7 @@ use espalier_service::access::Caller;
 use espalier_service::configuration::ConfigurationTrees;
 use espalier_service::server_state::{ModuleTexts, ServedAnchor};
 use espalier_service::session::{NewSession, Session, SessionKind, Sessions, Transport};
-use espalier_service::{AccessControl, LoginPolicy, Service, SessionDatastore};
+use espalier_service::{AccessControl, Anchor, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{Datastore, Selection, Store, SystemClock, Tree};
 use espalier_yang::InstancePath;
 use espalier_yang::data::{PrintOptions, json};
@@ -55,7 +55,7 @@ pub fn serving(modules: &[&str], control: AccessControl) -> (Service, Tree) {
 
 pub fn describe(service: &Service, tree: &Tree, source: &SchemaSource) {
     let served = ServedAnchor {
-        running: tree.clone(),
+        anchor: Anchor::of(tree).expect("an anchor"),
         datastores: vec![
             Datastore::Running,
             Datastore::Candidate,
@@ -66,7 +66,9 @@ pub fn describe(service: &Service, tree: &Tree, source: &SchemaSource) {
         texts_url: "http://server.example/schema".to_owned(),
         restconf_capabilities: vec!["urn:example:capability".to_owned()],
     };
-    service.describe(served).expect("described");
+    let described = service.describe(served).expect("described");
+    // It lasts as long as the test.
+    Box::leak(Box::new(described));
 }
 
 pub fn session(service: &Service, caller: Caller, name: &str) -> Arc<Session> {

@@ -1,7 +1,7 @@
 //! The YANG library.
 
-use espalier_service::AccessControl;
 use espalier_service::access::Caller;
+use espalier_service::{AccessControl, Anchor};
 use espalier_store::{Datastore, Selection, UnknownData, UpgradeOptions};
 use espalier_testkit::oracle::libyang::{Format, Libyang};
 use serde_json::json;
@@ -87,13 +87,20 @@ fn the_content_id_changes_with_the_modules_only() {
     let (service, tree) = serving(&[MODEL], AccessControl::Off);
     let path = "/ietf-yang-library:yang-library/content-id";
     let before = read(&service, &tree, path);
-    let tag = service.library_tag(&tree).expect("a tag");
+    let tag = service
+        .library_tag(&Anchor::of(&tree).expect("an anchor"))
+        .expect("a tag");
     assert_eq!(
         before["ietf-yang-library:content-id"],
         tag.as_ref().expect("a tag").id
     );
     describe(&service, &tree, &source_of(&[MODEL]));
-    assert_eq!(service.library_tag(&tree).expect("a tag"), tag);
+    assert_eq!(
+        service
+            .library_tag(&Anchor::of(&tree).expect("an anchor"))
+            .expect("a tag"),
+        tag
+    );
     let newer = MODEL.replace(
         "revision 2026-01-01;",
         "revision 2026-02-01; revision 2026-01-01;",

@@ -15,7 +15,7 @@ of a server needs a rule that permits reading the log; --admin users may.
 
 Examples:
   espalier audit list --store embedded:data
-  espalier audit list --user maria --operation edit --since 7d --store embedded:data
+  espalier audit list --of-user maria --operation edit --since 7d --store embedded:data
   espalier audit list --result access-denied --json --store embedded:data
   espalier audit export -o audit.jsonl --store embedded:data
   espalier audit follow --server http://127.0.0.1:8080
