@@ -48,15 +48,23 @@ impl Service {
             .inspect_err(|error| self.record_failed_login(credentials, door, error, now))
     }
 
-    /// Records that a client is logged in: once for a connection.
+    /// Records that a client is logged in: once for a connection, and for
+    /// [`LOGIN_RECORD_INTERVAL`](crate::audit::LOGIN_RECORD_INTERVAL).
     ///
     /// # Errors
     /// `operation-failed` if the record is not stored and the settings require that it is.
     pub fn record_login(&self, caller: &Caller, door: Door) -> StoreResult<()> {
-        self.audit().append(AuditEntry {
+        let entry = AuditEntry {
             user: Some(caller.user.clone()),
             ..door.entry(AuditOperation::Login)
-        })
+        };
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let login = [&entry.user, &entry.transport, &entry.peer].map(text);
+        let now = self.configuration().store().now();
+        match self.audit().is_new_login(login, now) {
+            true => self.audit().append(entry),
+            false => Ok(()),
+        }
     }
 
     fn record_failed_login(

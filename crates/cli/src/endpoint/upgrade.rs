@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use espalier_service::Service;
+use espalier_service::audit::{AuditEntry, AuditOperation, AuditTarget};
 use espalier_store::{
     Datastore, Error, LoadOptions, Places, Store, UnknownData, UpgradeLoad, UpgradeOptions,
     UpgradeReport,
@@ -11,7 +13,7 @@ use espalier_yang::data::{ParseOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde_json::{Value, json};
 
-use super::local::{open_store_for_command, set_validation};
+use super::local::{command_session, open_store_for_command, set_validation};
 use crate::endpoint::{Changed, Loaded, OpenMode, Upload};
 use crate::modules;
 use crate::settings::{Settings, Validation};
@@ -96,6 +98,7 @@ pub fn apply_modules(
         let report = store
             .upgrade_schema_set(dataspace, anchor, &source, options(settings))
             .map_err(modules_failure)?;
+        record_change(store, settings)?;
         ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
         return Ok(Some(ReplacedModules {
             dataspace: dataspace.to_owned(),
@@ -109,11 +112,27 @@ pub fn apply_modules(
     }
     ignore_existing(store.create_dataspace(dataspace))?;
     match store.create_schema_set(dataspace, anchor, &source) {
-        Err(Error::Exists { .. }) | Ok(()) => {}
+        Err(Error::Exists { .. }) => {}
+        Ok(()) => record_change(store, settings)?,
         Err(error) => return Err(modules_failure(error)),
     }
     ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
     Ok(None)
+}
+
+/// Records in the audit log that the modules of the anchor were installed or replaced.
+fn record_change(store: &Store, settings: &Settings) -> Result<()> {
+    let service = Service::offline(store.clone(), None)?;
+    let session = command_session(&service, "")?;
+    let target = AuditTarget::SchemaSet {
+        dataspace: settings.dataspace().to_owned(),
+        name: settings.anchor().to_owned(),
+    };
+    service.audit().append(AuditEntry {
+        target: Some(target),
+        ..AuditEntry::new(AuditOperation::SchemaChange).of_session(&session)
+    })?;
+    Ok(())
 }
 
 /// The modules of the schema set of the settings; `None` if it does not exist.
@@ -225,6 +244,7 @@ fn load_in_upgrade(
     let report = store
         .upgrade_schema_set_with(dataspace, anchor, source, options, &mut load)
         .map_err(failure)?;
+    record_change(store, settings)?;
     let (fragments, values) = (load.fragments, load.values);
     log_report(&report);
     let mut datastores = report.datastores.iter();

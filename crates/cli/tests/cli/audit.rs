@@ -261,3 +261,48 @@ fn an_export_has_every_selected_record() {
     let message = sandbox.run(&[&wrong, &STORE[..]].concat()).failed(2);
     assert!(message.contains("teleport"), "{message}");
 }
+
+#[test]
+fn reads_of_the_state_of_the_server_are_recorded_for_the_anchor() {
+    let (sandbox, access) = store();
+    let reads = ["audit", "settings", "--record", "reads"];
+    sandbox.run(&[&reads, &STORE[..]].concat()).ok();
+    let server = serve(&sandbox, &access, &[]);
+    let state = "/restconf/data/ietf-yang-library:yang-library/content-id";
+    let data = "/restconf/data/ietf-interfaces:interfaces";
+    for path in [state, data, state] {
+        let anchor = format!("/dataspaces/default/anchors/default{path}");
+        assert_eq!(send(&server, "GET", path, &[], "").status, 200, "{path}");
+        assert_eq!(send(&server, "GET", &anchor, &[], "").status, 200, "{path}");
+    }
+    // A client that follows the log does not read of its own reads.
+    assert_eq!(send(&server, "GET", "/audit", &[], "").status, 200);
+    assert_eq!(server.terminate(), Some(0));
+    let records = records(&sandbox, &["--operation", "read"]);
+    assert_eq!(records.len(), 6, "{records:?}");
+    for record in records {
+        let target = &record["target"]["datastore"];
+        assert_eq!(target["dataspace"], "default", "{record}");
+        assert_eq!(target["anchor"], "default", "{record}");
+    }
+}
+
+#[test]
+fn changes_of_modules_by_commands_are_recorded() {
+    let (sandbox, access) = store();
+    let changes = records(&sandbox, &["--operation", "schema-change"]);
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    let upgrade = [
+        "upgrade",
+        "--yang",
+        "ietf-interfaces",
+        "--yang",
+        "iana-if-type",
+    ];
+    let upgrade = [&upgrade, &access[..], &["--drop-unknown"]].concat();
+    sandbox.run(&upgrade).ok();
+    let changes = records(&sandbox, &["--operation", "schema-change"]);
+    assert_eq!(changes.len(), 2, "{changes:?}");
+    let target = json!({"schema-set": {"dataspace": "default", "name": "default"}});
+    assert_eq!(changes[1]["target"], target);
+}

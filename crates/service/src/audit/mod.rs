@@ -70,7 +70,7 @@ pub use record::{
 };
 pub use retention::{PRUNE_STEP_MAX, Pruned, prune_step, stored_records};
 pub use sequence::{AuditSequence, InvalidSequence, SEQUENCE_BYTES};
-pub use service_log::ServiceLog;
+pub use service_log::{LOGIN_RECORD_INTERVAL, ServiceLog};
 pub use settings::{
     AUDIT_AGE_MAX, AUDIT_RECORDS_MAX, AuditFilter, AuditMode, AuditSettings, SETTINGS_FORMAT,
 };

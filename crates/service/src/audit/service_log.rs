@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use espalier_keyspace::Driver;
-use espalier_store::{Clock, Error, Result, SystemClock, Tree};
+use espalier_store::{Clock, Datastore, Error, Result, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use parking_lot::{Mutex, RwLock};
 use rustix::process::geteuid;
@@ -21,12 +22,20 @@ use crate::session::{Session, Transport};
 /// Maximum number of anchors whose dataspaces are remembered. When there are more, all are looked up again.
 const ANCHORS_MAX: usize = 10_000;
 
+/// A user who logs in again from the same address within this time gets no further record.
+pub const LOGIN_RECORD_INTERVAL: Duration = Duration::from_secs(10 * 60);
+
+/// Maximum number of remembered logins. Further ones are all recorded.
+const LOGINS_MAX: usize = 10_000;
+
 /// The audit log of a service. A command that changes nothing never opens it.
 pub struct ServiceLog {
     driver: Arc<dyn Driver>,
     log: OnceLock<AuditLog>,
     /// Held while the log is opened.
     opening: Mutex<()>,
+    /// The latest records of logins.
+    logins: Mutex<HashMap<[String; 3], Timestamp>>,
     /// The dataspaces of anchors, by the id of the anchor.
     dataspaces: RwLock<HashMap<u64, Arc<str>>>,
 }
@@ -38,6 +47,7 @@ impl ServiceLog {
             driver,
             log: OnceLock::new(),
             opening: Mutex::new(()),
+            logins: Mutex::default(),
             dataspaces: RwLock::default(),
         }
     }
@@ -101,12 +111,29 @@ impl ServiceLog {
         Ok(settings)
     }
 
-    /// A datastore as the target of an operation.
-    pub(crate) fn target(&self, tree: &Tree) -> AuditTarget {
+    /// Whether a login gets a record: there is none of the same user, transport and peer in the last
+    /// [`LOGIN_RECORD_INTERVAL`]. Clients of HTTP may make a connection for each request.
+    pub(crate) fn is_new_login(&self, login: [String; 3], now: Timestamp) -> bool {
+        let mut logins = self.logins.lock();
+        let is_recent = |time: &Timestamp| now.since(*time) < LOGIN_RECORD_INTERVAL;
+        if logins.get(&login).is_some_and(is_recent) {
+            return false;
+        }
+        if logins.len() >= LOGINS_MAX {
+            logins.retain(|_, time| is_recent(time));
+        }
+        if logins.len() < LOGINS_MAX {
+            logins.insert(login, now);
+        }
+        true
+    }
+
+    /// A datastore of the anchor of `tree` as the target of an operation.
+    pub(crate) fn target(&self, tree: &Tree, datastore: Datastore) -> AuditTarget {
         AuditTarget::Datastore {
             dataspace: self.dataspace(tree).to_string(),
             anchor: tree.anchor_name().to_owned(),
-            datastore: tree.datastore().name().to_owned(),
+            datastore: datastore.name().to_owned(),
         }
     }
 

@@ -272,7 +272,7 @@ impl SessionDatastore {
     fn append(&self, entry: AuditEntry) -> Result<()> {
         let audit = self.service.audit();
         audit.append(AuditEntry {
-            target: Some(audit.target(&self.tree)),
+            target: Some(audit.target(self.governed(), self.tree.datastore())),
             ..entry.of_session(&self.session)
         })
     }

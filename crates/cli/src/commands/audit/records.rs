@@ -1,8 +1,6 @@
 //! `espalier audit list`, `export` and `follow`.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -19,6 +17,7 @@ use super::print::line;
 use crate::settings::Settings;
 use crate::times::parse_duration;
 use espalier_terminal::output::{self, Form};
+use espalier_terminal::output_file::{self, Existing, OutputFile};
 use espalier_terminal::{Failure, Result};
 
 /// The interval of looking for new records.
@@ -26,9 +25,6 @@ const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A follower reads this far back again, as a record can be stored after one with a later time.
 const FOLLOW_OVERLAP: Duration = Duration::from_secs(5);
-
-/// An export has names, addresses and key values.
-const FILE_MODE: u32 = 0o600;
 
 /// Which records.
 #[derive(Args, Clone, Debug, Default)]
@@ -141,6 +137,10 @@ pub struct Export {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+
     #[command(flatten)]
     pub log_option: LogOption,
 }
@@ -151,33 +151,35 @@ impl Export {
             order: AuditOrder::OldestFirst,
             ..self.selection.query()?
         };
-        let log = self.log_option.open(settings)?;
-        let mut out: Box<dyn Write> = match &self.output {
-            Some(file) => {
-                let mut options = OpenOptions::new();
-                let options = options.write(true).create(true).truncate(true);
-                let opened = options.mode(FILE_MODE).open(file);
-                let opened = opened
-                    .map_err(|error| Failure::usage(error.to_string()).in_file(file.display()))?;
-                Box::new(std::io::BufWriter::new(opened))
-            }
-            None => Box::new(output::stdout(Form::Json)),
-        };
-        let mut written = 0;
-        each_page(&log, query, usize::MAX, &mut |record| {
-            written += 1;
-            write_json_line(record, &mut out).map_err(failure)
-        })?;
-        out.flush()?;
-        match &self.output {
-            Some(_) => {
-                let text = format!("{written} records");
-                let is_json = self.log_option.output_options.json;
-                output::print_result(is_json, &json!({"records": written}), &text)
-            }
-            None => Ok(()),
+        if let Some(file) = &self.output {
+            // Checked before the store is opened, which may take long.
+            output_file::check(file, Existing::of(self.force), settings.store.as_deref())?;
         }
+        let log = self.log_option.open(settings)?;
+        let Some(file) = &self.output else {
+            return write(&log, query, &mut output::stdout(Form::Json)).map(drop);
+        };
+        let mut output_file = OutputFile::create(file)?;
+        let mut out = BufWriter::new(output_file.writer());
+        let written = write(&log, query, &mut out)?;
+        out.flush()?;
+        drop(out);
+        output_file.finish()?;
+        let text = format!("{written} records");
+        let is_json = self.log_option.output_options.json;
+        output::print_result(is_json, &json!({"records": written}), &text)
     }
+}
+
+/// Writes the records of a query as JSON lines; returns their number.
+fn write(log: &Log, query: AuditQuery, out: &mut dyn Write) -> Result<u64> {
+    let mut written = 0;
+    each_page(log, query, usize::MAX, &mut |record| {
+        written += 1;
+        write_json_line(record, out).map_err(failure)
+    })?;
+    out.flush()?;
+    Ok(written)
 }
 
 /// Print new records as they are made, until the command is interrupted

@@ -120,16 +120,26 @@ fn name(value: impl ValueEnum) -> Json {
     name.map_or(Json::Null, |value| json!(value.get_name()))
 }
 
+/// A number of seconds in the largest unit that has no rest.
+fn span(seconds: u64) -> String {
+    let units = [(DAY_SECONDS, "d"), (60 * 60, "h"), (60, "m")];
+    let unit = units
+        .into_iter()
+        .find(|(unit, _)| seconds.is_multiple_of(*unit));
+    let (unit, name) = unit.unwrap_or((1, "s"));
+    format!("{}{name}", seconds / unit)
+}
+
 fn text(settings: &AuditSettings) -> String {
     let value = json!(settings);
     let kinds = value["filter"].as_object().into_iter().flatten();
     let kinds = kinds.filter(|(_, is_recorded)| **is_recorded == json!(true));
     let kinds: Vec<&str> = kinds.map(|(kind, _)| kind.as_str()).collect();
     format!(
-        "mode {}; records {}; keeps {} records, for {} days",
+        "mode {}; records {}; keeps {} records, for {}",
         value["mode"].as_str().unwrap_or_default(),
         kinds.join(", "),
         settings.records_max,
-        settings.age_seconds_max.div_ceil(DAY_SECONDS),
+        span(settings.age_seconds_max),
     )
 }
