@@ -77,9 +77,6 @@ impl Service {
         if !is_recorded(error) {
             return;
         }
-        let Some(omitted) = self.failed_logins().count(now) else {
-            return;
-        };
         let mut entry = door.entry(AuditOperation::LoginFailed);
         // People type passwords into the field for the name.
         if let Credentials::Password { user, .. } = credentials
@@ -87,6 +84,11 @@ impl Service {
         {
             entry.user = Some(user.clone());
         }
+        // Failures without a user, which need no knowledge, do not displace those in the name of one.
+        let failed = self.failed_logins(entry.user.is_some());
+        let Some(omitted) = failed.count(now) else {
+            return;
+        };
         entry.result = AuditResult::Error("access-denied".to_owned());
         entry.message = match omitted {
             0 => error.to_string(),

@@ -43,7 +43,8 @@ struct Inner {
     unrestricted: Arc<UserAccess>,
     sessions: Arc<Sessions>,
     audit: ServiceLog,
-    failed_logins: FailedLogins,
+    /// Those in the name of a user, and all others.
+    failed_logins: [FailedLogins; 2],
     denied: Arc<DeniedRequests>,
     state: ServerState,
 }
@@ -93,7 +94,7 @@ impl Service {
                 unrestricted: Arc::new(UserAccess::unrestricted()),
                 sessions,
                 audit,
-                failed_logins: FailedLogins::default(),
+                failed_logins: Default::default(),
                 denied,
                 state: ServerState::new(sources),
             }),
@@ -134,8 +135,11 @@ impl Service {
         &self.inner.audit
     }
 
-    pub(crate) fn failed_logins(&self) -> &FailedLogins {
-        &self.inner.failed_logins
+    pub(crate) fn failed_logins(&self, are_of_user: bool) -> &FailedLogins {
+        match are_of_user {
+            true => &self.inner.failed_logins[0],
+            false => &self.inner.failed_logins[1],
+        }
     }
 
     /// Authenticates a client. Blocks: it may compute a password hash or read from the engine.

@@ -155,6 +155,7 @@ pub struct Server {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
+    pub headers: ureq::http::HeaderMap,
     pub body: String,
 }
 
@@ -225,6 +226,7 @@ impl Server {
             .map_err(|error| error.to_string())?;
         Ok(Answer {
             status: answer.status().as_u16(),
+            headers: answer.headers().clone(),
             body: text,
         })
     }
@@ -252,6 +254,7 @@ impl Server {
         let mut answer = answer.expect("an answer");
         Answer {
             status: answer.status().as_u16(),
+            headers: answer.headers().clone(),
             body: answer.body_mut().read_to_string().expect("text"),
         }
     }

@@ -489,3 +489,47 @@ fn passwords_and_tokens_are_stored_and_printed_nowhere() {
         );
     }
 }
+
+#[test]
+fn hidden_nodes_show_neither_in_entity_tags_nor_in_locks() {
+    let (sandbox, access) = store();
+    add_user(&sandbox, &["maria", "--admin"]);
+    add_user(&sandbox, &["reader", "--group", "readers"]);
+    let path = "/ietf-interfaces:interfaces/ietf-interfaces:interface/ietf-interfaces:description";
+    let rules = serde_json::json!({"ietf-netconf-acm:nacm": {"rule-list": [{
+        "name": "readers", "group": ["readers"],
+        "rule": [{"name": "hide", "path": path, "action": "deny"}],
+    }]}});
+    let rules = sandbox.write("rules.json", rules.to_string());
+    let anchor = ["--dataspace", "espalier", "--anchor", "server"];
+    let load = [&["load", &rules, "--store", "embedded:store"], &anchor[..]].concat();
+    sandbox.run(&load).ok();
+    let server = sandbox.serve(&access);
+    let leaf = format!("{INTERFACES}/interface=eth0/type");
+    let tag_of = |user: &str| {
+        let headers = [("authorization", &*basic(user, PASSWORD))];
+        let answer = send(&server, "GET", &leaf, &headers, "");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.headers.contains_key("etag")
+    };
+    assert!(tag_of("maria"));
+    // The tag of a leaf is that of its entry, which changes with the hidden leaf.
+    assert!(!tag_of("reader"));
+    // A lock on an entry is shown; that the description is hidden does not matter.
+    let session = ["--session", "s"];
+    run_as(
+        &sandbox,
+        &server,
+        "maria",
+        &[&["lock", ETH0], &session[..]].concat(),
+    )
+    .ok();
+    let locks = run_as(&sandbox, &server, "reader", &["locks", "--json"]).json();
+    assert_eq!(
+        locks["partial"][0]["paths"].as_array().map(Vec::len),
+        Some(1)
+    );
+    let update = ["update", "--prefer", "running"];
+    let denied = run_as(&sandbox, &server, "reader", &update).failed(1);
+    assert!(denied.contains("access denied"), "{denied}");
+}

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use espalier_service::server_state::LibraryTag;
 use espalier_store::{Stamp, Timestamp, View};
-use espalier_yang::InstancePath;
+use espalier_yang::{InstancePath, NodeKind};
 use http::header::{
     ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
 };
@@ -33,7 +33,16 @@ impl Validators {
 
     /// The validators of a resource. `None` if the reader sees only a part of it: they would show changes of the rest.
     pub(super) fn of_resource(view: &View, path: &InstancePath) -> Result<Option<Self>> {
-        match view.shows_all(path) {
+        // A leaf has the stamp of the container or entry around it.
+        let is_inner = path.target().is_none_or(|node| {
+            let node = view.schema().node(node);
+            node.is_list() || matches!(node.kind, NodeKind::Container { .. })
+        });
+        let is_shown = match (is_inner, path.parent()) {
+            (false, Some(parent)) => view.shows_all(&parent),
+            _ => view.shows_all(path),
+        };
+        match is_shown {
             true => Ok(Some(Self::of(&view.stamp(path)?))),
             false => Ok(None),
         }

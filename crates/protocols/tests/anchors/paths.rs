@@ -2,7 +2,7 @@
 
 use espalier_protocols::anchors::AnchorLimits;
 
-use crate::support::{Engine, Server, create, module};
+use crate::support::{BASE_URL, Engine, Server, create, module};
 
 /// Three dataspaces with different models, one of them the default.
 fn server() -> Server {
@@ -61,6 +61,9 @@ fn documents_name_the_root_of_the_anchor() {
             .json();
         let module = &library["ietf-yang-library:yang-library"]["module-set"][0]["module"][0];
         let location = module["location"][0].as_str().expect("a location");
+        let location = location
+            .strip_prefix(BASE_URL)
+            .expect("a URL of the server");
         assert!(
             location.starts_with(&format!("{root}/schema/")),
             "{location}"

@@ -19,6 +19,9 @@ use http::{HeaderMap, Request};
 use serde_json::Value;
 use tower_service::Service as _;
 
+/// What precedes paths in the URLs of the server's state.
+pub const BASE_URL: &str = "http://server.example";
+
 /// The maximum size of a response.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;
 
@@ -109,7 +112,10 @@ impl Server {
             name: AnchorName::new("default", "default"),
             missing_hint: ": a hint".to_owned(),
         };
-        let config = RestconfConfig::default();
+        let config = RestconfConfig {
+            base_url: BASE_URL.to_owned(),
+            ..RestconfConfig::default()
+        };
         let anchors = ServedAnchors::new(service.clone(), default, config, limits);
         let anchors = anchors.expect("anchors");
         Self {

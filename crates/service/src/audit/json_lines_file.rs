@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
+use rustix::fs::OFlags;
+
 use super::export::write_json_line;
 use super::record::AuditRecord;
 use super::sink::AuditOutput;
@@ -42,7 +44,10 @@ impl JsonLinesFile {
 
 fn open(path: &PathBuf) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(FILE_MODE).open(path)
+    // A FIFO whose reader is slow or missing must not make a request wait.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let options = options.append(true).create(true).mode(FILE_MODE);
+    options.custom_flags(flags).open(path)
 }
 
 impl AuditOutput for JsonLinesFile {

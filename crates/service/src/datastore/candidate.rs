@@ -1,6 +1,6 @@
 //! Candidates: commit, confirm, cancel, discard, update, validate.
 
-use espalier_store::{Commit, ConfirmOptions, Conflict, Resolution, Result};
+use espalier_store::{Commit, ConfirmOptions, Conflict, Datastore, Resolution, Result};
 
 use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
@@ -52,8 +52,13 @@ impl SessionDatastore {
     /// Those of [`Tree::update`](espalier_store::Tree::update).
     pub fn update(&self, resolution: Resolution, note: ChangeNote<'_>) -> Result<Vec<Conflict>> {
         let call = Call::new(AuditOperation::Update);
-        let mut conflicts =
-            self.unrestricted(call, note, |options| self.tree.update(resolution, options))?;
+        let mut conflicts = self.unrestricted(call, note, |options| {
+            // The shared candidate has the changes of others, which can be hidden from the user.
+            if self.datastore() == Datastore::Candidate {
+                self.require_unrestricted("update")?;
+            }
+            self.tree.update(resolution, options)
+        })?;
         let access = self.access()?;
         if let Some(table) = access.table() {
             conflicts.retain(|conflict| may_read(table, self.schema(), &conflict.path));

@@ -8,6 +8,7 @@ use espalier_yang::InstancePath;
 
 use super::SessionDatastore;
 use super::call::{Call, READ};
+use crate::access::may_read;
 use crate::audit::AuditOperation;
 
 impl SessionDatastore {
@@ -33,12 +34,22 @@ impl SessionDatastore {
         })
     }
 
-    /// The locks, and the pending confirmed commit.
+    /// The locks, and the pending confirmed commit. Nodes that the user cannot read are left out.
     ///
     /// # Errors
     /// Those of the store.
     pub fn locks(&self) -> Result<Locks> {
-        self.counted(READ, |_| self.tree.locks())
+        self.counted(READ, |access| {
+            let mut locks = self.tree.locks()?;
+            if let Some(table) = access.table().filter(|table| !table.reads_all()) {
+                for lock in &mut locks.partial {
+                    lock.paths
+                        .retain(|path| may_read(table, self.schema(), path));
+                }
+                locks.partial.retain(|lock| !lock.paths.is_empty());
+            }
+            Ok(locks)
+        })
     }
 
     /// The time within which a pending confirmed commit must be confirmed.

@@ -119,12 +119,13 @@ fn named(
 ) -> Result<()> {
     for data in nodes {
         let node = schema.node(data.node);
-        // A key is part of its entry, and a container without presence has no existence of its own.
+        // A key is part of its entry.
         if node.as_value().is_some_and(|value| value.is_key) {
             continue;
         }
         let path = parent.child(data.node, data.instance(schema));
-        if !node.is_np_container() {
+        // A container without presence has no existence of its own, unless it is what the edit is about.
+        if !node.is_np_container() || data.children().is_empty() || data.operation().is_some() {
             require_known(access, &path)?;
         }
         named(access, schema, &path, data.children())?;

@@ -116,6 +116,10 @@ impl Tree {
             touched,
             extra: Batch::new(),
         };
+        if !self.datastore().is_candidate() {
+            let access = options.access.map(|access| &**access);
+            self.authorise_changes(access, self.proposed_changes(&proposal.overlay))?;
+        }
         if self.is_validated() || self.datastore().is_candidate() && self.is_constrained() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);

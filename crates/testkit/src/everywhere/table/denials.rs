@@ -1,8 +1,9 @@
 //! What access rules deny to a user. See [`access_rules`](super::access_rules).
 
 use super::requests::{
-    break_lock, cancel, commit, confirmed_commit, create, delete, delete_in, discard, edit, json,
-    load, load_over, lock, merge, partial_lock, read, read_in, replace, set, set_in, unlock,
+    break_lock, cancel, commit, confirmed_commit, create, delete, delete_in, discard, edit,
+    edit_with, json, load, load_over, lock, merge, partial_lock, read, read_in, replace, set,
+    set_in, unlock,
 };
 use crate::everywhere::{Case, ContentChoice, Format, Operation, Read};
 
@@ -104,6 +105,20 @@ fn writes_of_hidden_nodes() -> Case {
             ),
         )
         .fails("access-denied", edit(r#"{"orchard:tag":["z"]}"#))
+        .fails("access-denied", edit(r#"{"orchard:c":{"pc":{}}}"#))
+        .fails(
+            "access-denied",
+            edit(r#"{"orchard:c":{"pc":{"@":{"ietf-netconf:operation":"remove"}}}}"#),
+        )
+        .fails(
+            "access-denied",
+            edit_with(
+                "running",
+                json(r#"{"orchard:c":{"size":"large"}}"#),
+                "",
+                "test-only",
+            ),
+        )
         .fails("access-denied", delete("/orchard:tag=y"))
         .missing(read("/orchard:tag=y"))
 }

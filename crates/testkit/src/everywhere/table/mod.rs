@@ -40,6 +40,7 @@ pub fn access_rules() -> &'static str {
         {"name":"hide-entries","path":"/orchard:c/orchard:e[orchard:k='a']","access-operations":"*","action":"deny"},
         {"name":"hide-tags","path":"/orchard:tag","access-operations":"*","action":"deny"},
         {"name":"hide-leaf","path":"/orchard:c/orchard:q/orchard:a","access-operations":"*","action":"deny"},
+        {"name":"hide-container","path":"/orchard:c/orchard:pc","access-operations":"*","action":"deny"},
         {"name":"trees","path":"/orchard:tree","access-operations":"*","action":"permit"},
         {"name":"text","path":"/orchard:c/orchard:text","access-operations":"update","action":"permit"},
         {"name":"no-cancel","module-name":"ietf-netconf","rpc-name":"cancel-commit","access-operations":"exec","action":"deny"}
