@@ -216,6 +216,27 @@ impl Naive<'_> {
         }
     }
 
+    /// The paths of the errors of a change that would change these nodes. All hidden nodes have one error together.
+    fn error_paths(
+        &self,
+        change: &Change,
+        denied: &[InstancePath],
+        tree: &DataTree,
+        next: &DataTree,
+    ) -> Vec<String> {
+        if self.names_hidden(change, tree) {
+            return vec![String::new()];
+        }
+        let mut paths: Vec<String> = Vec::new();
+        for path in denied {
+            let path = self.error_path(path, tree, next);
+            if !path.is_empty() || !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
+    }
+
     fn visible(&self, tree: &DataTree) -> DataTree {
         let nodes = self.filter(&tree.nodes, &mut Vec::new(), true);
         DataTree { nodes }
@@ -511,17 +532,7 @@ impl Run<'_> {
         let changes = diff.changes();
         let denied = changes.filter(|change| !naive.allows_change(change, &model, &next));
         let denied: Vec<InstancePath> = denied.map(|change| change.path).collect();
-        // The paths of the expected errors; all hidden nodes have one error together.
-        let mut paths: Vec<String> = Vec::new();
-        for path in &denied {
-            let path = naive.error_path(path, &model, &next);
-            if !path.is_empty() || !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
-        if naive.names_hidden(&change, &model) {
-            paths = vec![String::new()];
-        }
+        let paths = naive.error_paths(&change, &denied, &model, &next);
         let back = self.tree.rollback(before, CommitOptions::default());
         back.unwrap();
         let table = rules.compile(&schema);
