@@ -44,9 +44,14 @@ pub fn unnamed_session(service: &Service, peer: Option<&Peer>) -> Arc<Session> {
     service.sessions().unlisted(new_session(peer, ""))
 }
 
+/// The user of a request.
+pub(crate) fn caller_of(peer: Option<&Peer>) -> Caller {
+    peer.map_or_else(Caller::exempt, |peer| peer.caller.clone())
+}
+
 fn new_session(peer: Option<&Peer>, name: &str) -> NewSession {
     NewSession {
-        caller: peer.map_or_else(Caller::exempt, |peer| peer.caller.clone()),
+        caller: caller_of(peer),
         transport: peer.map_or(Transport::Http, |peer| peer.transport),
         peer: peer.map(|peer| peer.address.clone()).unwrap_or_default(),
         kind: SessionKind::Named,

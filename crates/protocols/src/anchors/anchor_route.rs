@@ -5,13 +5,12 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::response::Response;
 use espalier_service::SessionDatastore;
-use espalier_service::access::Caller;
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::request::Parts;
 
 use super::{AnchorName, ServedAnchor, ServedAnchors};
 use crate::http_error::HttpError;
-use crate::request_session::Peer;
+use crate::request_session::caller_of;
 use crate::restconf;
 
 /// The state of the routes of anchors: where a request finds its anchor.
@@ -113,7 +112,7 @@ async fn named_anchor(
     parts: &Parts,
     name: AnchorName,
 ) -> Result<RequestAnchor, HttpError> {
-    let caller = caller_of(parts);
+    let caller = caller_of(parts.extensions.get());
     let anchor = match anchors.open_anchor(&caller, &name)? {
         Some(anchor) => anchor,
         None => {
@@ -126,12 +125,6 @@ async fn named_anchor(
         anchors: anchors.clone(),
         name: Some(name),
     })
-}
-
-/// The user of a request.
-pub(super) fn caller_of(parts: &Parts) -> Caller {
-    let peer = parts.extensions.get::<Peer>();
-    peer.map_or_else(Caller::exempt, |peer| peer.caller.clone())
 }
 
 /// The anchor that the path of a request names.

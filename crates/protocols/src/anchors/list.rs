@@ -12,11 +12,12 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::anchor_name::anchors_path;
-use super::anchor_route::{blocking, caller_of};
+use super::anchor_route::blocking;
 use super::limits::{PAGE_DEFAULT, PAGE_MAX};
 use super::{AnchorName, ServedAnchors};
 use crate::http_error::HttpError;
 use crate::json::{Parameters, json_response};
+use crate::request_session::caller_of;
 
 /// The routes of the lists.
 pub(super) fn routes() -> Router<ServedAnchors> {
@@ -44,8 +45,7 @@ async fn dataspaces(
     Parameters(query): Parameters<PageQuery>,
     request: Request<Body>,
 ) -> Response {
-    let (parts, _) = request.into_parts();
-    let caller = caller_of(&parts);
+    let caller = caller_of(request.extensions().get());
     let page = blocking(move || {
         let access = served.access_of(&caller)?;
         let page = page_of(
@@ -71,8 +71,7 @@ async fn anchors(
     Parameters(query): Parameters<PageQuery>,
     request: Request<Body>,
 ) -> Response {
-    let (parts, _) = request.into_parts();
-    let caller = caller_of(&parts);
+    let caller = caller_of(request.extensions().get());
     let page = blocking(move || {
         let access = served.access_of(&caller)?;
         let page = anchors_page(&served, &access, &dataspace, &query)?;

@@ -142,14 +142,15 @@ async fn dispatch<S: Send + Sync + 'static>(
             access: resource_access(&parts)?,
             changed: RefCell::default(),
         };
-        let required = match (state.resource_of)(&call) {
+        let resource = (state.resource_of)(&call);
+        let required = match resource {
             Some(resource) if operation.method.is_safe() => call.require_read(resource),
             Some(resource) => call.require_change(resource),
             None => Ok(()),
         };
         let handled = required.and_then(|()| (operation.handler)(&call));
         // A client that follows the log would otherwise read of its own reads.
-        let is_of_log = (state.resource_of)(&call) == Some(Resource::AuditLog);
+        let is_of_log = resource == Some(Resource::AuditLog);
         let audited = match is_of_log && operation.method.is_safe() && handled.is_ok() {
             true => Ok(()),
             false => audit(&parts, operation, call.changed.take(), handled.as_ref()),
@@ -180,7 +181,7 @@ fn audit<S>(
         entry.result = AuditResult::Error(problem.kind().to_owned());
     }
     let is_denied = entry.is_of_kind(AuditKind::Denials);
-    if !is_denied && !peer.service.audit().records(entry.operation.kind()) {
+    if !peer.service.audit().records(entry.operation, is_denied) {
         return Ok(());
     }
     entry.add_path(|| parts.uri.path().to_owned());

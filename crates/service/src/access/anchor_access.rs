@@ -3,13 +3,13 @@
 //! The decision depends on names and rules alone, and not on whether an anchor exists or which models it has: so it is
 //! made before the store is read, and its result gives nothing away.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use espalier_store::{AccessOperation, RuleEffect};
 
 use super::nacm::{NacmConfig, Rule, RuleKind};
 use super::resources::matches;
+use super::restricted::Restricted;
 use super::user::Caller;
 use crate::configuration::SERVER_DATASPACE;
 
@@ -26,13 +26,6 @@ const DATA_OPERATIONS: [AccessOperation; 4] = [
 pub struct AnchorAccess {
     /// `None` if no rule applies.
     restricted: Option<Restricted>,
-}
-
-#[derive(Clone, Debug)]
-struct Restricted {
-    config: Arc<NacmConfig>,
-    /// The groups of the user.
-    groups: BTreeSet<String>,
 }
 
 /// What a rule decides on an operation.
@@ -54,12 +47,8 @@ impl AnchorAccess {
 
     /// The access of a user under these rules.
     pub(crate) fn new(config: &Arc<NacmConfig>, caller: &Caller) -> Self {
-        let is_exempt = caller.is_recovery || !config.is_enabled;
         Self {
-            restricted: (!is_exempt).then(|| Restricted {
-                config: Arc::clone(config),
-                groups: config.groups_of(&caller.user, &caller.groups),
-            }),
+            restricted: Restricted::of(config, caller),
         }
     }
 

@@ -22,6 +22,7 @@ mod nacm;
 mod pattern;
 mod policy;
 mod resources;
+mod restricted;
 mod rules_cache;
 mod user;
 

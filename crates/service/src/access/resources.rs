@@ -3,12 +3,12 @@
 //! The rules are in the lists of `ietf-netconf-acm`, see `models/espalier-access.yang`. Rules without a type match
 //! everything, so they apply here too.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use espalier_store::{AccessOperation, RuleEffect};
 
 use super::nacm::{NacmConfig, RuleKind};
+use super::restricted::Restricted;
 use super::user::Caller;
 
 /// A resource with access rules.
@@ -43,13 +43,6 @@ pub struct ResourceAccess {
     is_read_only: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Restricted {
-    config: Arc<NacmConfig>,
-    /// The groups of the user.
-    groups: BTreeSet<String>,
-}
-
 impl ResourceAccess {
     /// The access of a user to whom no rules apply.
     pub fn unrestricted() -> Self {
@@ -58,12 +51,8 @@ impl ResourceAccess {
 
     /// The access of a user under these rules.
     pub(crate) fn new(config: &Arc<NacmConfig>, caller: &Caller) -> Self {
-        let is_exempt = caller.is_recovery || !config.is_enabled;
         Self {
-            restricted: (!is_exempt).then(|| Restricted {
-                config: Arc::clone(config),
-                groups: config.groups_of(&caller.user, &caller.groups),
-            }),
+            restricted: Restricted::of(config, caller),
             is_read_only: caller.is_read_only,
         }
     }

@@ -1,4 +1,4 @@
-//! Limits the records of failed logins: whoever can reach the server could fill the log with them.
+//! Limits the records of failed logins: any client that reaches the server could fill the log with them.
 
 use espalier_store::Timestamp;
 use parking_lot::Mutex;

@@ -69,13 +69,14 @@ impl ServiceLog {
         Ok(self.log.get_or_init(|| log))
     }
 
-    /// Whether successful calls of a kind are recorded. Reads are not if the log is not open, so that a command that
-    /// reads does not open it.
-    pub fn records(&self, kind: AuditKind) -> bool {
-        match self.log.get() {
-            Some(log) => log.is_recorded(kind),
-            None => kind != AuditKind::Reads,
-        }
+    /// Whether calls of an operation can have a record, for callers that would otherwise collect paths in vain: denied
+    /// ones always, reads only if the log is open, so that a command that reads does not open it.
+    pub fn records(&self, operation: AuditOperation, is_denied: bool) -> bool {
+        is_denied
+            || match self.log.get() {
+                Some(log) => log.is_recorded(operation.kind()),
+                None => operation.kind() != AuditKind::Reads,
+            }
     }
 
     /// Appends an entry.
@@ -105,7 +106,7 @@ impl ServiceLog {
             message: patch.to_string(),
             ..AuditEntry::new(AuditOperation::AuditSettings).of_session(session)
         };
-        // By the settings before: whoever switches the log off leaves a record.
+        // By the settings before, so that switching the log off leaves a record.
         log.append(entry)?;
         log.set_settings(settings.clone())?;
         Ok(settings)

@@ -250,30 +250,32 @@ impl SessionDatastore {
         let now = self.tree.store().now();
         self.session.record_request(now, result.is_err());
         let audited = match &result {
-            Ok(done) => self.audit(call, || AuditEntry {
+            Ok(done) => self.audit(call, false, || AuditEntry {
                 version: version(done),
                 ..call.entry(self.schema())
             }),
-            Err(error) if is_denied(error) => self.append(call.failed_entry(self.schema(), error)),
-            Err(error) => self.audit(call, || call.failed_entry(self.schema(), error)),
+            Err(error) => self.audit(call, is_denied(error), || {
+                call.failed_entry(self.schema(), error)
+            }),
         };
         // An operation that fails keeps its own error.
         result.and_then(|done| audited.map(|()| done))
     }
 
     /// Appends the record of a call, if such calls are recorded.
-    fn audit(&self, call: Call<'_>, entry: impl FnOnce() -> AuditEntry) -> Result<()> {
-        match self.service.audit().records(call.operation.kind()) {
-            true => self.append(entry()),
-            false => Ok(()),
-        }
-    }
-
-    fn append(&self, entry: AuditEntry) -> Result<()> {
+    fn audit(
+        &self,
+        call: Call<'_>,
+        is_denied: bool,
+        entry: impl FnOnce() -> AuditEntry,
+    ) -> Result<()> {
         let audit = self.service.audit();
+        if !audit.records(call.operation, is_denied) {
+            return Ok(());
+        }
         audit.append(AuditEntry {
             target: Some(audit.target(self.governed(), self.tree.datastore())),
-            ..entry.of_session(&self.session)
+            ..entry().of_session(&self.session)
         })
     }
 }
