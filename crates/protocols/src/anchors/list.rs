@@ -57,9 +57,13 @@ async fn dataspaces(
                 next_boundary: &|name| access.next_dataspace_boundary(name),
             },
         )?;
-        let entries = page.entries.iter();
-        let entries = entries.map(|name| json!({"name": name, "anchors": anchors_path(name)}));
-        Ok(page_json("dataspaces", entries.collect(), page.cursor))
+        let mut shown = Vec::new();
+        for name in &page.entries {
+            if has_seen_anchor(&served, &access, name)? {
+                shown.push(json!({"name": name, "anchors": anchors_path(name)}));
+            }
+        }
+        Ok(page_json("dataspaces", shown, page.cursor))
     });
     page.await
         .map_or_else(IntoResponse::into_response, |page| json_response(&page))
@@ -91,17 +95,41 @@ async fn anchors(
         .map_or_else(IntoResponse::into_response, |page| json_response(&page))
 }
 
+/// Whether a dataspace has an anchor that the user sees. For a user to whom no rules apply, every dataspace is listed, also
+/// without anchors.
+fn has_seen_anchor(
+    served: &ServedAnchors,
+    access: &AnchorAccess,
+    dataspace: &str,
+) -> Result<bool, HttpError> {
+    if access.is_unrestricted() {
+        return Ok(true);
+    }
+    let (limit, cursor) = (1, None);
+    let page = anchors_from(served, access, dataspace, &PageQuery { limit, cursor })?;
+    Ok(!page.entries.is_empty())
+}
+
 fn anchors_page(
     served: &ServedAnchors,
     access: &AnchorAccess,
     dataspace: &str,
     query: &PageQuery,
 ) -> Result<Page<AnchorInfo>, HttpError> {
-    if !access.sees_dataspace(dataspace) {
+    if !access.sees_dataspace(dataspace) || !has_seen_anchor(served, access, dataspace)? {
         // The same as for a dataspace that does not exist.
         let (kind, name) = ("dataspace", dataspace.to_owned());
         return Err(Error::Unknown { kind, name }.into());
     }
+    anchors_from(served, access, dataspace, query)
+}
+
+fn anchors_from(
+    served: &ServedAnchors,
+    access: &AnchorAccess,
+    dataspace: &str,
+    query: &PageQuery,
+) -> Result<Page<AnchorInfo>, HttpError> {
     page_of(
         query,
         &NamedRows {

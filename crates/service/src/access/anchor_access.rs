@@ -52,6 +52,11 @@ impl AnchorAccess {
         }
     }
 
+    /// Whether no rule applies to the user.
+    pub fn is_unrestricted(&self) -> bool {
+        self.restricted.is_none()
+    }
+
     /// Whether the user sees an anchor of this name, if it exists. The dataspace of the server itself is only for
     /// users to whom no rules apply.
     pub fn sees_anchor(&self, dataspace: &str, anchor: &str) -> bool {
@@ -64,7 +69,7 @@ impl AnchorAccess {
         )
     }
 
-    /// Whether the user can see anchors of a dataspace, if it exists.
+    /// Whether the user can see anchors of a dataspace, if it has some.
     pub fn sees_dataspace(&self, dataspace: &str) -> bool {
         self.sees(dataspace, &|rule| {
             let of_scope = rule.scope.dataspace.as_deref();

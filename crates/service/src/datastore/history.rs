@@ -11,12 +11,35 @@ use crate::access::UserAccess;
 use crate::audit::AuditOperation;
 
 impl SessionDatastore {
-    /// The commits up to version `from`, newest first.
+    /// The commits up to version `from`, newest first. A user who cannot read everything sees those with a change that it
+    /// can read, and comments only of commits that it can read whole.
     ///
     /// # Errors
     /// Those of [`Tree::history`](espalier_store::Tree::history).
     pub fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {
-        self.counted(READ, |_| self.tree.history(from, limit))
+        self.counted(READ, |access| {
+            if access.table().is_none_or(|table| table.reads_all()) {
+                return self.tree.history(from, limit);
+            }
+            let mut readable = self.readable_changes();
+            self.tree.visible_history(from, limit, &mut readable)
+        })
+    }
+
+    /// Whether the user can read a changed node, by the rules for the schema of its version.
+    fn readable_changes(&self) -> impl FnMut(&Arc<Schema>, &NodeChange) -> Result<bool> {
+        let mut known: Option<(Arc<Schema>, Arc<UserAccess>)> = None;
+        move |schema, change| {
+            let access = match &known {
+                Some((of, access)) if Arc::ptr_eq(of, schema) => Arc::clone(access),
+                _ => self
+                    .service
+                    .access(&self.session, self.governed(), schema)?,
+            };
+            let is_readable = access.may_read(&change.path);
+            known = Some((Arc::clone(schema), access));
+            Ok(is_readable)
+        }
     }
 
     /// The datastore at a version.
@@ -44,21 +67,16 @@ impl SessionDatastore {
         visit: &mut dyn FnMut(&Arc<Schema>, &NodeChange) -> Result<()>,
     ) -> Result<()> {
         self.counted(READ, |_| {
-            let mut known: Option<(Arc<Schema>, Arc<UserAccess>)> = None;
-            self.tree.each_difference(from, to, &mut |schema, change| {
-                let access = match &known {
-                    Some((of, access)) if Arc::ptr_eq(of, schema) => Arc::clone(access),
-                    _ => self
-                        .service
-                        .access(&self.session, self.governed(), schema)?,
-                };
-                let is_shown = access.may_read(&change.path);
-                known = Some((Arc::clone(schema), access));
-                match is_shown {
-                    true => visit(schema, change),
-                    false => Ok(()),
-                }
-            })
+            let mut is_readable = self.readable_changes();
+            self.tree
+                .each_difference(
+                    from,
+                    to,
+                    &mut |schema, change| match is_readable(schema, change)? {
+                        true => visit(schema, change),
+                        false => Ok(()),
+                    },
+                )
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod appendix_a;
 mod fixture;
+mod history;
 mod marks;
 mod paths;
 mod random_rules;

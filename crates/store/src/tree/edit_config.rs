@@ -10,6 +10,7 @@ use super::edit::{Edit, EditApplier, TouchedResources};
 use super::proposal::Proposal;
 use super::tree::Tree;
 use super::validate::validate;
+use crate::access::AccessTable;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 
@@ -116,15 +117,23 @@ impl Tree {
             touched,
             extra: Batch::new(),
         };
-        if !self.datastore().is_candidate() {
-            let access = options.access.map(|access| &**access);
-            self.authorise_changes(access, self.proposed_changes(&proposal.overlay))?;
+        if let Some(access) = options.access.filter(|access| !access.writes_all()) {
+            self.authorise_test(access, &proposal.overlay, edits)?;
         }
         if self.is_validated() || self.datastore().is_candidate() && self.is_constrained() {
             let effort = validate(self.compiled(), self.id(), &mut proposal)?;
             self.store().count_effort(effort);
         }
         Ok(())
+    }
+
+    /// Requires that rules allow the edits that led to a tested state. Those of a candidate are judged by its content.
+    fn authorise_test(&self, access: &AccessTable, tested: &Overlay, edits: &[Edit]) -> Result<()> {
+        if !self.datastore().is_candidate() {
+            return self.authorise_changes(Some(access), self.proposed_changes(tested));
+        }
+        let (overlay, _) = self.applied(Overlay::over(self.test_base()?), edits)?;
+        self.authorise_changes(Some(access), self.proposed_changes(&overlay))
     }
 
     /// The state that edits are tested on, as changes over a valid state.

@@ -54,7 +54,10 @@ pub use confirm::{CONFIRM_SECONDS_DEFAULT, ConfirmOptions};
 pub use datastore::Datastore;
 pub use edit::{Edit, Insert};
 pub use edit_config::{EditReport, ErrorOption, TestOption};
-pub use history::{CommitInfo, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT, Retention};
+pub use history::{
+    CommitInfo, HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT,
+    Retention,
+};
 pub use load::{LoadMode, LoadOptions, LoadReport};
 pub use lock::{Lock, Locks, PartialLock, PendingCommit, TimeoutStart};
 pub use operational::{

@@ -59,17 +59,17 @@ impl<T: Instances> Checker<'_, T> {
         self.report(&Item::Inner(at.clone()), error)
     }
 
-    /// RFC 7950 §15.2, §15.3.
+    /// RFC 7950 §15.2, §15.3. The message is without the number of entries: some may be hidden from the user.
     fn check_elements(&mut self, at: &T::Inner, node: NodeId) -> Result<(), T::Error> {
         let (min, max) = element_limits(&self.schema().node(node).kind);
         let count = self.data.count(at, node)?;
         let name = &self.schema().node(node).name;
         let error = if max.is_some_and(|max| count > u64::from(max)) {
             let max = max.unwrap_or_default();
-            let message = format!("{name} has {count} entries, at most {max} are allowed");
+            let message = format!("{name} has more than {max} entries");
             DataError::new(ErrorTag::OperationFailed, message).with_app_tag("too-many-elements")
         } else if count < u64::from(min) && self.is_required(at, node)? {
-            let message = format!("{name} has {count} entries, at least {min} are needed");
+            let message = format!("{name} has fewer than {min} entries");
             DataError::new(ErrorTag::OperationFailed, message).with_app_tag("too-few-elements")
         } else {
             return Ok(());

@@ -10,13 +10,13 @@ use crate::clock::Timestamp;
 use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
 use crate::keys::TreeId;
-use crate::overlay::{Changes, Overlay};
+use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 use crate::tree::changes::{Comparison, Diff, NewerState, NodeChange, each_node_change};
 use crate::tree::history::rewind::{RewindTarget, rewind};
 use crate::tree::locate::TreeState;
 use crate::tree::tree::Tree;
-use crate::tree::upgrade::{NodeMapping, convert_all, past_schema_at};
+use crate::tree::upgrade::{ConvertedPast, NodeMapping, convert_all, past_schema_at};
 use crate::tree::view::View;
 
 /// Maximum number of commits listed at once.
@@ -209,53 +209,60 @@ impl Tree {
             self.compiled_at(&*snapshot, newer)?,
         );
         let later = rewind(snapshot, self.id(), RewindTarget::Version(newer))?;
-        let mut earlier = rewind(
+        let earlier = rewind(
             Box::new(later),
             self.id(),
             RewindTarget::Between(newer, older),
         )?;
-        if !Arc::ptr_eq(&old_schema, &new_schema) {
-            let lost = self.convert_past(&mut earlier, &old_schema, &new_schema)?;
+        let schemas = (&old_schema, &new_schema);
+        self.compare_states(earlier, schemas, (newer_state, scope), compare)?;
+        Ok(())
+    }
+
+    /// Compares an earlier state, as changes over a later one, with that; returns the earlier state too, in the schema of
+    /// the later one.
+    pub(super) fn compare_states(
+        &self,
+        mut earlier: Overlay,
+        (old_schema, new_schema): (&Arc<Compiled>, &Arc<Compiled>),
+        (newer_state, scope): (NewerState, SchemaScope),
+        compare: Compare<'_>,
+    ) -> Result<Overlay> {
+        if !Arc::ptr_eq(old_schema, new_schema) {
+            let nodes = NodeMapping::between(old_schema, new_schema);
+            let state = TreeState::new(&earlier, old_schema, self.id());
+            // Data without a node in the later schema is deleted in the earlier one.
+            let ConvertedPast { changes, lost } = convert_all(state, new_schema, &nodes)?;
             if scope == SchemaScope::Everything && !lost.is_empty() {
-                let snapshot = driver.snapshot()?;
-                let before = rewind(snapshot, self.id(), RewindTarget::Version(older))?;
-                let mut without = Overlay::over(before);
+                let mut without = Overlay::over(earlier);
                 without.apply(&lost);
                 let newer_state = match newer_state {
                     NewerState::Lower => NewerState::Upper,
                     NewerState::Upper => NewerState::Lower,
                 };
-                compare(
-                    &old_schema,
-                    Comparison::new(&old_schema, self.id(), &without, newer_state),
-                )?;
+                let comparison = Comparison::new(old_schema, self.id(), &without, newer_state);
+                compare(old_schema, comparison)?;
+                earlier = below(without)?;
             }
+            earlier.apply(&changes);
         }
-        compare(
-            &new_schema,
-            Comparison::new(&new_schema, self.id(), &earlier, newer_state),
-        )
+        let comparison = Comparison::new(new_schema, self.id(), &earlier, newer_state);
+        compare(new_schema, comparison)?;
+        Ok(earlier)
     }
+}
 
-    /// Converts an earlier state to later modules. Data without a node in these is removed; returns it as
-    /// deletions in the earlier schema.
-    fn convert_past(
-        &self,
-        earlier: &mut Overlay,
-        old_schema: &Compiled,
-        new_schema: &Compiled,
-    ) -> Result<Changes> {
-        let nodes = NodeMapping::between(old_schema, new_schema);
-        let state = TreeState::new(&*earlier, old_schema, self.id());
-        let converted = convert_all(state, new_schema, &nodes)?;
-        earlier.apply(&converted.changes);
-        Ok(converted.lost)
-    }
+/// The state below an overlay that was made with [`Overlay::over`].
+pub(super) fn below(overlay: Overlay) -> Result<Overlay> {
+    let (below, _) = overlay
+        .into_base_overlay()
+        .ok_or_else(|| Error::corrupt("a state has no other below it"))?;
+    Ok(below)
 }
 
 /// Which differences between versions with different schemas are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SchemaScope {
+pub(super) enum SchemaScope {
     /// Those of nodes in the later schema.
     Converted,
     /// Also those of nodes that only the earlier schema has.
@@ -263,7 +270,7 @@ enum SchemaScope {
 }
 
 /// The callback for a comparison, with the schema of both states.
-type Compare<'a> = &'a mut dyn FnMut(&Arc<Compiled>, Comparison<'_>) -> Result<()>;
+pub(super) type Compare<'a> = &'a mut dyn FnMut(&Arc<Compiled>, Comparison<'_>) -> Result<()>;
 
 /// Finds commits whose time is later than that of the next commit, or than now.
 #[derive(Default)]

@@ -10,9 +10,11 @@ mod read_log;
 mod retention;
 mod rewind;
 mod rollback;
+mod visible;
 
 pub use commits::{CommitInfo, HISTORY_PAGE_MAX};
 pub use retention::{RETENTION_VERSIONS_DEFAULT, Retention};
+pub use visible::HISTORY_CHANGES_EXAMINED_MAX;
 
 pub(in crate::tree) use commits::KeptVersions;
 pub(in crate::tree) use rewind::changes_back_to;

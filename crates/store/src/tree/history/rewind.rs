@@ -60,7 +60,13 @@ pub(in crate::tree) fn changes_back_to(
     }
 }
 
-fn changes_between(snapshot: &dyn Snapshot, tree: TreeId, from: u64, to: u64) -> Result<Changes> {
+/// The changes from a version that a snapshot has to an earlier one.
+pub(super) fn changes_between(
+    snapshot: &dyn Snapshot,
+    tree: TreeId,
+    from: u64,
+    to: u64,
+) -> Result<Changes> {
     let mut changes = Changes::default();
     for version in (to + 1..=from).rev() {
         let log = log_of(snapshot, tree, version)?;

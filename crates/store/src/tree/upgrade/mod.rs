@@ -28,7 +28,7 @@ pub use report::{
 pub use load::UpgradeLoad;
 
 pub(crate) use anchor_upgrade::AnchorUpgrade;
-pub(in crate::tree) use convert::{convert_all, convert_strictly};
+pub(in crate::tree) use convert::{ConvertedPast, convert_all, convert_strictly};
 pub(crate) use nodes::NodeMapping;
 pub(crate) use past_schemas::past_schema_records;
 pub(in crate::tree) use past_schemas::{past_schema_at, release_past_schemas};

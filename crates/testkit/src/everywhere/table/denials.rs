@@ -163,6 +163,21 @@ fn candidates() -> Case {
             "access-denied",
             set_in("candidate", "/orchard:c/weight", "6"),
         )
+        .fails(
+            "access-denied",
+            edit_with(
+                "candidate",
+                json(r#"{"orchard:c":{"weight":6}}"#),
+                "",
+                "test-only",
+            ),
+        )
+        .ok(edit_with(
+            "candidate",
+            json(r#"{"orchard:tree":[{"name":"fir"}]}"#),
+            "",
+            "test-only",
+        ))
         .ok(Operation::Validate {
             datastore: "candidate",
         })
@@ -201,6 +216,11 @@ fn earlier_versions() -> Case {
         .ok(Operation::History {
             from: None,
             limit: 2,
+        })
+        // The commit of the fixture has hidden nodes, too: its comment is left out.
+        .ok(Operation::History {
+            from: None,
+            limit: 10,
         })
         .ok(difference(0, 2, "/"))
         .ok(Read {
