@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
     DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
-    Locks, Repair, Restore, Rollback, SchemaTree, Serve, Set, Stats, Token, Unlock, Update,
+    Locks, Repair, Restore, Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock, Update,
     Upgrade, User, Validate,
 };
 use crate::logging;
@@ -108,6 +108,7 @@ enum Command {
     History(History),
     Diff(Diff),
     Rollback(Rollback),
+    Rpc(Rpc),
     Schema(SchemaTree),
     Upgrade(Upgrade),
     Check(Check),
@@ -232,6 +233,7 @@ impl Cli {
             Command::History(command) => command.run(settings),
             Command::Diff(command) => command.run(settings),
             Command::Rollback(command) => command.run(settings),
+            Command::Rpc(command) => command.run(settings),
             Command::Schema(command) => command.run(settings),
             Command::Upgrade(command) => command.run(settings),
             Command::Check(command) => command.run(settings),
@@ -276,6 +278,7 @@ impl Command {
             Self::History(command) => command.output_options.json,
             Self::Diff(command) => command.output_options.json,
             Self::Rollback(command) => command.output_options.json,
+            Self::Rpc(command) => command.output_options.json,
             Self::Schema(command) => command.output_options.json,
             Self::Upgrade(command) => command.output_options.json,
             Self::Check(command) => command.output_options.json,

@@ -12,6 +12,7 @@
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
 //! | [`server_state`] | the state of the server as data: YANG library, monitoring, sessions |
+//! | [`operations`] | RPCs and actions: those of programs, and those of the server |
 //! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
@@ -23,6 +24,7 @@ mod denied;
 pub mod identity;
 mod logins;
 pub mod modules;
+pub mod operations;
 pub mod server_state;
 mod service;
 pub mod session;

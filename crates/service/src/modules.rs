@@ -29,6 +29,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/iana-crypt-hash.yang"),
     },
     StandardModule {
+        name: "ietf-factory-default",
+        revision: "2020-08-31",
+        text: include_str!("../../../models/ietf-factory-default.yang"),
+    },
+    StandardModule {
         name: "ietf-netconf-monitoring",
         revision: "2010-10-04",
         text: include_str!("../../../models/ietf-netconf-monitoring.yang"),

@@ -17,6 +17,7 @@ use crate::identity::{
     Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, Identity, Method,
     PasswdFile, Peer, RandomError, TokenStore,
 };
+use crate::operations::Operations;
 use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
 use crate::session::{Session, Sessions};
 
@@ -46,6 +47,7 @@ struct Inner {
     /// Those in the name of a user, and all others.
     failed_logins: [FailedLogins; 2],
     denied: Arc<DeniedRequests>,
+    operations: Arc<Operations>,
     state: ServerState,
 }
 
@@ -96,6 +98,7 @@ impl Service {
                 audit,
                 failed_logins: Default::default(),
                 denied,
+                operations: Arc::default(),
                 state: ServerState::new(sources),
             }),
         })
@@ -278,6 +281,11 @@ impl Service {
         Ok(count)
     }
 
+    /// The registered operations.
+    pub fn operations(&self) -> &Arc<Operations> {
+        &self.inner.operations
+    }
+
     /// The numbers of denied requests.
     pub fn denied(&self) -> DeniedCounters {
         self.inner.denied.counters()
@@ -302,6 +310,19 @@ impl Service {
 
     pub(crate) fn library_tag_of(&self, anchor: &Tree) -> Result<Option<LibraryTag>> {
         self.inner.state.library_tag(anchor)
+    }
+
+    /// The text of a module or submodule of a served anchor, or of the server's state.
+    ///
+    /// # Errors
+    /// `operation-failed` if there are several revisions and none is named (RFC 6022 §3.1).
+    pub(crate) fn module_text(
+        &self,
+        anchor: &Tree,
+        name: &str,
+        revision: Option<&str>,
+    ) -> Result<Option<Arc<str>>> {
+        self.inner.state.module_text(anchor, name, revision)
     }
 
     /// The datastore with the server's state that the models of a served anchor do not define.

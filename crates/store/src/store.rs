@@ -165,6 +165,12 @@ impl Store {
         self.inner.locks[Self::lock_of(tree)].lock()
     }
 
+    /// The locks of all trees: nothing is committed by this process until they are dropped. No other lock of a tree may
+    /// be held, or taken meanwhile.
+    pub(crate) fn lock_all(&self) -> Vec<MutexGuard<'_, ()>> {
+        self.inner.locks.iter().map(Mutex::lock).collect()
+    }
+
     /// Prepares a change of the catalog from a snapshot and commits it; retries on conflict. Catalog changes
     /// are serialized: each one requires that no other came in between. Returns the result of `decide` for
     /// the committed batch.

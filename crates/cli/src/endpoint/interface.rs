@@ -16,7 +16,7 @@ use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::endpoint::{Differences, OperationRequest, Outcome, Rollback};
+use crate::endpoint::{Differences, Invocation, OperationRequest, Outcome, Rollback};
 use espalier_terminal::document::{Format, Found};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -62,6 +62,9 @@ pub trait Endpoint {
 
     /// Performs an operation on a whole datastore.
     fn perform(&self, request: &OperationRequest) -> Result<Outcome>;
+
+    /// Invokes an RPC or an action, and writes its output to `out`.
+    fn invoke(&self, invocation: &Invocation, out: &mut Vec<u8>) -> Result<Found>;
 
     /// Is called if a change is rejected before it reaches the endpoint: restores the modules that were replaced when
     /// the endpoint was opened. Returns the failure, with a hint if they could not be restored.

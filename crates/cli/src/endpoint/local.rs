@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_service::access::Caller;
+use espalier_service::server_state::{DescribedAnchor, ModuleTexts, ServedAnchor};
 use espalier_service::session::{NewSession, Session, SessionKind, Transport};
-use espalier_service::{ChangeNote, Service, SessionDatastore};
+use espalier_service::{Anchor, ChangeNote, Service, SessionDatastore};
 use espalier_store::{
     Commit, CommitInfo, Edit, Error, LoadOptions, Retention, Store, SystemClock, Tree,
 };
@@ -14,10 +15,12 @@ use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilde
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
+use crate::endpoint::invocation::print_output;
 use crate::endpoint::upgrade::{self, ReplacedModules};
 use crate::endpoint::{
-    Change, Changed, Differences, Endpoint, Loaded, OpenMode, OperationRequest, Outcome, Read,
-    Rollback, Upload, diff_lines, open_engine, open_for_command, perform, print_view,
+    Change, Changed, Differences, Endpoint, Invocation, Loaded, OpenMode, OperationRequest,
+    Outcome, Read, Rollback, Upload, diff_lines, open_engine, open_for_command, perform,
+    print_view,
 };
 use crate::modules;
 use crate::settings::{Settings, Validation};
@@ -27,6 +30,8 @@ use espalier_terminal::{Failure, Result};
 /// A tree of a store.
 pub struct Local {
     of: SessionDatastore,
+    service: Service,
+    anchor: Anchor,
     store: Store,
     source: SchemaSource,
     replaced: Option<ReplacedModules>,
@@ -163,7 +168,9 @@ impl Local {
         let service = Service::without_access_control(tree.clone())?;
         let session = command_session(&service, settings.session())?;
         Ok(Self {
+            anchor: Anchor::of(&tree)?,
             of: service.datastore(&session, tree),
+            service,
             store,
             source,
             replaced: None,
@@ -173,6 +180,18 @@ impl Local {
     }
 
     /// Returns the result of a change; if it failed, restores the modules that were replaced for it.
+    /// Describes the anchor, so that the state and operations of the server itself are available until the result is
+    /// dropped.
+    fn describe(&self) -> Result<DescribedAnchor> {
+        Ok(self.service.describe(ServedAnchor {
+            anchor: self.anchor.clone(),
+            datastores: Vec::new(),
+            texts: ModuleTexts::new(self.of.schema(), &self.source),
+            texts_url: String::new(),
+            restconf_capabilities: Vec::new(),
+        })?)
+    }
+
     fn or_revert_modules<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|failure| self.revert_modules(failure))
     }
@@ -351,6 +370,22 @@ impl Endpoint for Local {
 
     fn perform(&self, request: &OperationRequest) -> Result<Outcome> {
         self.or_revert_modules(perform(&self.of, request))
+    }
+
+    fn invoke(&self, invocation: &Invocation, out: &mut Vec<u8>) -> Result<Found> {
+        let _described = self.describe()?;
+        let schema = self.of.schema();
+        let resolved = invocation.resolve(schema)?;
+        let of =
+            match Arc::ptr_eq(&resolved.schema, schema) {
+                true => self.of.clone(),
+                false => self.of.clone().server_state()?.ok_or_else(|| {
+                    Failure::data("the operations of the server are not available")
+                })?,
+            };
+        // The schema of the state is compiled from the same modules.
+        let output = of.invoke(&resolved.path, &resolved.input)?;
+        print_output(of.schema(), &output, invocation.format, out)
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {

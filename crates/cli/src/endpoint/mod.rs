@@ -6,6 +6,7 @@ mod connection_failure;
 mod credentials;
 mod engine;
 mod interface;
+mod invocation;
 mod local;
 mod open;
 mod operations;
@@ -24,6 +25,7 @@ pub use engine::{
     open_target, require_existing,
 };
 pub use interface::{Change, Changed, EditParameters, Endpoint, Loaded, Read, TestChoice, Upload};
+pub use invocation::Invocation;
 pub use local::{
     annotated_tree, command_session, open_driver, open_store, open_store_for_command, open_tree,
     store_on, tree_of,

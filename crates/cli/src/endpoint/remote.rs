@@ -30,12 +30,13 @@ use ureq::{Agent, Body, RequestBuilder, SendBody};
 
 use crate::endpoint::connection_failure::unreachable;
 use crate::endpoint::credentials;
+use crate::endpoint::invocation::print_output;
 use crate::endpoint::remote_error::failure_of;
 use crate::endpoint::tls::{ClientIdentity, PinnedTls};
 use crate::endpoint::unix_socket::{self, UnixConnector};
 use crate::endpoint::{
-    Change, Changed, DatastoreOperation, Differences, Endpoint, Loaded, OperationRequest, Outcome,
-    Read, Rollback, Upload,
+    Change, Changed, DatastoreOperation, Differences, Endpoint, Invocation, Loaded,
+    OperationRequest, Outcome, Read, Rollback, Upload,
 };
 use crate::settings::Settings;
 use espalier_terminal::document::{self, Format, Found};
@@ -348,13 +349,21 @@ pub(super) fn query(read: &Read<'_>) -> String {
 
 /// Copies the response; JSON is indented.
 fn copy(read: &Read<'_>, body: &mut dyn io::Read, out: &mut dyn Write) -> Result<()> {
-    let ended = |error: io::Error| Failure::data(format!("the answer ended early: {error}"));
-    match read.format {
-        // The server prints a bare datastore as a store does.
-        _ if read.path.is_root() => {
-            io::copy(body, out).map_err(ended)?;
-            return Ok(());
-        }
+    // The server prints a bare datastore as a store does.
+    if read.path.is_root() {
+        io::copy(body, out).map_err(ended)?;
+        return Ok(());
+    }
+    copy_document(read.format, body, out)
+}
+
+fn ended(error: io::Error) -> Failure {
+    Failure::data(format!("the answer ended early: {error}"))
+}
+
+/// Copies a document; JSON is indented.
+fn copy_document(format: Format, body: &mut dyn io::Read, out: &mut dyn Write) -> Result<()> {
+    match format {
         Format::Xml => {
             io::copy(body, out).map_err(ended)?;
         }
@@ -445,6 +454,33 @@ impl Endpoint for Remote {
 
     fn perform(&self, request: &OperationRequest) -> Result<Outcome> {
         self.post_operation(request)
+    }
+
+    fn invoke(&self, invocation: &Invocation, out: &mut Vec<u8>) -> Result<Found> {
+        let resolved = invocation.resolve(&self.schema()?)?;
+        let resource = path::api_path(&resolved.schema, &resolved.path)?;
+        let root = match resolved.path.steps.len() {
+            1 => "operations",
+            _ => "data",
+        };
+        let mut body = Vec::new();
+        print_output(&resolved.schema, &resolved.input, Format::Json, &mut body)?;
+        let url = format!("{}{RESTCONF_ROOT}/{root}{resource}", self.base);
+        let request = self.with_identity(self.agent.post(url));
+        let answer = request
+            .header("content-type", Format::Json.media_type())
+            .header("accept", invocation.format.media_type())
+            .send(&body[..]);
+        let mut answer = answer.map_err(|error| self.unreachable(&error))?;
+        if !answer.status().is_success() {
+            return Err(failure_of(answer));
+        }
+        if answer.status() == StatusCode::NO_CONTENT {
+            return Ok(Found::Nothing);
+        }
+        let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
+        copy_document(invocation.format, &mut body, out)?;
+        Ok(Found::Something)
     }
 
     fn set_retention(&self, retention: Retention) -> Result<()> {

@@ -4,11 +4,13 @@ use std::io::{Read, Write};
 
 use espalier_store::{Error, View};
 use espalier_yang::data::{
-    Envelope, Layout, ParseError, ParseOptions, PrintError, PrintOptions, Root, Wrapping, json, xml,
+    DataTree, Envelope, Layout, ParseError, ParseOptions, PrintError, PrintOptions, Root, Wrapping,
+    json, xml,
 };
 use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Schema, Sink};
 
+use super::error::Failure;
 use super::media::Format;
 
 /// Parses a document into a sink.
@@ -66,6 +68,23 @@ pub(super) fn print<W: Write>(
     match read.map_err(PrintFailure::Store)? {
         true => Ok((Existence::Exists, out)),
         false => Ok((Existence::Missing, out)),
+    }
+}
+
+/// Prints the output of an operation.
+pub(super) fn print_tree(
+    schema: &Schema,
+    format: Format,
+    tree: &DataTree,
+) -> Result<Vec<u8>, Failure> {
+    let mut printer = Printer::new(schema, format, Vec::new(), PrintOptions::default());
+    // An error of the printer comes first.
+    let emitted = tree.emit(printer.sink());
+    let printed = printer.finish();
+    let text = printed.map_err(|error| Failure::internal(&error))?;
+    match emitted {
+        Ok(()) => Ok(text),
+        Err(_) => Err(Failure::internal(&"a document was not printed to its end")),
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Limits {
     pub streams_max: usize,
     /// Maximum number of concurrent commits and loads; more wait.
     pub writes_max: usize,
+    /// Maximum number of concurrent RPCs and actions; more are rejected, because each may take minutes.
+    pub operations_max: usize,
     /// Maximum size of a query string.
     pub query_bytes_max: usize,
 }
@@ -27,6 +29,7 @@ impl Default for Limits {
             response_pause_max: Duration::from_secs(60),
             streams_max: 64,
             writes_max: 64,
+            operations_max: 128,
             query_bytes_max: 64 << 10,
         }
     }

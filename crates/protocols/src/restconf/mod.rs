@@ -26,6 +26,7 @@ mod error_body;
 mod error_path;
 mod limits;
 mod media;
+mod operations;
 mod query;
 mod read;
 mod request_body;

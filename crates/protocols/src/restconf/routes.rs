@@ -12,7 +12,7 @@ use axum::routing::any;
 use espalier_service::SessionDatastore;
 use espalier_store::Datastore;
 use espalier_yang::path::ApiRoot;
-use espalier_yang::{DataError, ErrorTag, InstancePath, Schema};
+use espalier_yang::{DataError, ErrorTag, InstancePath, NodeId, Schema};
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, VARY,
 };
@@ -31,7 +31,7 @@ use super::resource::{Methods, methods_of};
 use super::server::RestconfServer;
 use super::server_description::{self, Element, PrintLevels};
 use super::write::{self, Target};
-use super::{error_body, read};
+use super::{error_body, operations, read};
 use crate::http_error::HttpError;
 
 /// A response.
@@ -164,15 +164,11 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
             data(service, target, Root::Datastore(&name), rest, parts, body).await
         }
         Address::Api => generated_document(service, parts, &server_description::api_resource()),
-        Address::Operations => generated_document(
-            service,
-            parts,
-            &server_description::operations(service.schema()),
-        ),
+        Address::Operations => operations_resource(service, parts),
         Address::YangLibraryVersion => {
             generated_document(service, parts, &server_description::yang_library_version())
         }
-        Address::Operation(name) => operation(service, parts, name),
+        Address::Operation(name) => operations::rpc(service, parts, name, body).await,
         Address::Schema(key) => schema_text(service, parts, key),
         Address::Unknown => Err(Failure::not_found(format!("there is no resource “{path}”"))),
     }
@@ -197,7 +193,7 @@ impl fmt::Display for Root<'_> {
 }
 
 /// The datastore with the first node of a path: it may be the one with the state of the server.
-fn with_top_node(target: SessionDatastore, path: &str) -> Result<SessionDatastore> {
+pub(super) fn with_top_node(target: SessionDatastore, path: &str) -> Result<SessionDatastore> {
     let first = path.split(['/', '=']).next().unwrap_or_default();
     match first.split_once(':') {
         Some((module, name)) => Ok(target.with_top_node(module, name)?),
@@ -239,7 +235,9 @@ async fn data(
             read::read(service, &target, path, parts).await
         }
         Method::OPTIONS => Ok(options(methods)),
-        _ if methods == Methods::Invoke => action(&target, &path),
+        _ if methods == Methods::Invoke => {
+            operations::action(service, target, path, parts, body).await
+        }
         _ => {
             let target = Target {
                 of: target,
@@ -249,20 +247,6 @@ async fn data(
             write::write(service, target, parts, body).await
         }
     }
-}
-
-/// Handles an action. It is a resource only if its parent instance exists.
-fn action(of: &SessionDatastore, path: &InstancePath) -> Result<HttpResponse> {
-    let parent = path.parent().unwrap_or_default();
-    if !of.view()?.exists(&parent)? {
-        let schema = of.schema();
-        let name = parent.target().map(|node| schema.path(node));
-        let name = name.unwrap_or_default();
-        return Err(Failure::not_found(format!(
-            "there is no such instance of {name}"
-        )));
-    }
-    Err(unsupported("actions are not supported"))
 }
 
 /// Whether clients cannot write a datastore: operational (RFC 8527 §3.2), intended, and factory-default
@@ -276,7 +260,7 @@ fn is_read_only(datastore: Datastore) -> bool {
 
 /// A node that is not in the schema is a resource that does not exist (404). A path with a syntax error, or
 /// a key that is not a value of its type, is a bad request (400).
-fn path_failure(error: DataError) -> Failure {
+pub(super) fn path_failure(error: DataError) -> Failure {
     match error.tag {
         ErrorTag::UnknownElement | ErrorTag::UnknownNamespace => Failure::not_found(error.message),
         _ => Failure {
@@ -286,7 +270,7 @@ fn path_failure(error: DataError) -> Failure {
     }
 }
 
-fn options(methods: Methods) -> HttpResponse {
+pub(super) fn options(methods: Methods) -> HttpResponse {
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
     headers.insert(ALLOW, methods.header());
@@ -294,6 +278,28 @@ fn options(methods: Methods) -> HttpResponse {
         headers.insert(ACCEPT_PATCH_HEADER, HeaderValue::from_static(ACCEPT_PATCH));
     }
     response
+}
+
+/// Handles `{+restconf}/operations`.
+fn operations_resource(service: &Restconf, parts: &Parts) -> Result<HttpResponse> {
+    let session = service.session(parts, &Who::of(&parts.headers)?.session)?;
+    let main = service.main_datastore(&session);
+    let own = operations::callable(&main)?;
+    let mut names = server_description::operation_names(main.schema(), &own);
+    if let Some(state) = main.server_state()? {
+        let callable = operations::callable(&state)?;
+        let is_new = |&&operation: &&NodeId| {
+            let node = state.schema().node(operation);
+            let module = &state.schema().module(node.module).name;
+            main.schema().module_by_name(module).is_none()
+        };
+        let callable: Vec<NodeId> = callable.iter().filter(is_new).copied().collect();
+        names.extend(server_description::operation_names(
+            state.schema(),
+            &callable,
+        ));
+    }
+    generated_document(service, parts, &server_description::operations(names))
 }
 
 /// Handles a document that the server generates.
@@ -357,23 +363,6 @@ pub(super) fn with_body(
     headers.insert(CONTENT_TYPE, media);
     headers.insert(CONTENT_LENGTH, length);
     response
-}
-
-fn operation(service: &Restconf, parts: &Parts, name: &str) -> Result<HttpResponse> {
-    // An undefined operation is no resource, for any method.
-    InstancePath::parse_api_path(service.schema(), name, ApiRoot::Operations)
-        .map_err(path_failure)?;
-    Methods::Invoke.check(&parts.method)?;
-    if parts.method == Method::OPTIONS {
-        return Ok(options(Methods::Invoke));
-    }
-    Err(unsupported(format!(
-        "the operation “{name}” is not supported"
-    )))
-}
-
-fn unsupported(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorTag::OperationNotSupported, message).with_status(StatusCode::NOT_IMPLEMENTED)
 }
 
 /// Handles the source text of a module (RFC 8040 §3.7).

@@ -18,6 +18,8 @@ pub struct RestconfServer {
     pub(super) streams: Arc<Semaphore>,
     /// Limits commits and loads: one permit each.
     pub(super) writes: Arc<Semaphore>,
+    /// Limits RPCs and actions: one permit each.
+    pub(super) operations: Arc<Semaphore>,
 }
 
 impl RestconfServer {
@@ -27,6 +29,7 @@ impl RestconfServer {
             host_meta: Xrd::new(&config.root),
             streams: Arc::new(Semaphore::new(config.limits.streams_max)),
             writes: Arc::new(Semaphore::new(config.limits.writes_max)),
+            operations: Arc::new(Semaphore::new(config.limits.operations_max)),
             config,
             service,
         }

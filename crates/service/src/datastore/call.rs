@@ -8,14 +8,14 @@ use espalier_yang::{ErrorTag, InstancePath, Schema};
 use crate::audit::{AuditEntry, AuditOperation, AuditResult};
 
 /// A read that names no resource.
-pub(super) const READ: Call<'static> = Call {
+pub(crate) const READ: Call<'static> = Call {
     operation: AuditOperation::Read,
     resources: Resources::Datastore,
 };
 
 /// A call of an operation.
 #[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
+pub(crate) struct Call<'a> {
     pub(super) operation: AuditOperation,
     resources: Resources<'a>,
 }
@@ -95,7 +95,7 @@ impl<'a> Call<'a> {
 }
 
 /// The result of a change.
-pub(super) trait Outcome {
+pub(crate) trait Outcome {
     /// The version that it made.
     fn version(&self) -> Option<u64> {
         None

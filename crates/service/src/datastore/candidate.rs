@@ -1,6 +1,9 @@
 //! Candidates: commit, confirm, cancel, discard, update, validate.
 
-use espalier_store::{Commit, ConfirmOptions, Conflict, Datastore, Resolution, Result};
+use espalier_store::{
+    Commit, CommitOptions, ConfirmOptions, Conflict, Datastore, Edit, Resolution, Result,
+};
+use espalier_yang::data::DataTree;
 
 use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
@@ -64,6 +67,18 @@ impl SessionDatastore {
             conflicts.retain(|conflict| may_read(table, self.schema(), &conflict.path));
         }
         Ok(conflicts)
+    }
+
+    /// `<validate>` of a document (RFC 6241 §8.6.4.1): whether this datastore could have this content.
+    ///
+    /// # Errors
+    /// Every violated constraint; `access-denied` for the operation.
+    pub fn validate_content(&self, content: DataTree) -> Result<()> {
+        self.counted(Call::new(AuditOperation::Validate), |_| {
+            self.require_operation("validate")?;
+            let edits = [Edit::replace_all(content)];
+            self.tree.test(&edits, CommitOptions::default())
+        })
     }
 
     /// `<validate>` (RFC 6241 §8.6.4.1).

@@ -1,11 +1,12 @@
 //! Locks, and the end of a session.
 
 use espalier_store::{Error, PartialLock, Result};
-use espalier_yang::{ErrorTag, InstancePath};
+use espalier_yang::{DataError, ErrorTag, ErrorType, InstancePath};
 
 use super::SessionDatastore;
 use super::call::Call;
 use crate::audit::AuditOperation;
+use crate::session::SessionId;
 
 /// The module of partial locks (RFC 5717).
 const PARTIAL_LOCK: &str = "ietf-netconf-partial-lock";
@@ -90,5 +91,24 @@ impl SessionDatastore {
         })?;
         self.service.sessions().close(self.session.id());
         Ok(())
+    }
+
+    /// `<kill-session>` (RFC 6241 §7.9): as [`Self::end`], for another session. Its requests are rejected from now on.
+    ///
+    /// # Errors
+    /// `invalid-value` for the own session and for one that does not exist; `access-denied`.
+    pub fn kill(&self, id: SessionId) -> Result<()> {
+        self.changed(Call::new(AuditOperation::SessionKilled), |_| {
+            self.require_operation("kill-session")?;
+            let sessions = self.service.sessions();
+            let is_other = id != self.session.id();
+            let Some(killed) = is_other.then(|| sessions.kill(id)).flatten() else {
+                let message = format!("there is no other session {}", id.0);
+                let error = DataError::new(ErrorTag::InvalidValue, message);
+                let error = error.of_type(ErrorType::Protocol);
+                return Err(error.on_element("session-id").into());
+            };
+            self.tree.store().end_session(killed.owner())
+        })
     }
 }

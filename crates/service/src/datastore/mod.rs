@@ -25,4 +25,5 @@ mod session_datastore;
 mod state;
 mod write;
 
+pub(crate) use call::{Call, READ};
 pub use session_datastore::{ChangeNote, SessionDatastore};

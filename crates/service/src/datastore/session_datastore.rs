@@ -15,7 +15,7 @@ use crate::session::Session;
 const NETCONF: &str = "ietf-netconf";
 
 /// The operations that change nothing.
-const READ_OPERATIONS: [&str; 3] = ["get", "get-config", "validate"];
+const READ_OPERATIONS: [&str; 5] = ["get", "get-config", "get-data", "get-schema", "validate"];
 
 /// A datastore of an anchor, for one session.
 #[derive(Clone)]
@@ -47,8 +47,26 @@ impl SessionDatastore {
     }
 
     /// The datastore whose anchor the access rules are for.
-    pub(super) fn governed(&self) -> &Tree {
+    pub(crate) fn governed(&self) -> &Tree {
         self.served.as_ref().unwrap_or(&self.tree)
+    }
+
+    /// For the state of the server, running of the served anchor; else this datastore.
+    pub(crate) fn main(&self) -> Self {
+        match &self.served {
+            Some(served) => self.service.datastore(&self.session, served.clone()),
+            None => self.clone(),
+        }
+    }
+
+    /// The service.
+    pub(crate) fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// A datastore of the same anchor without the session.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     /// The session.
@@ -113,7 +131,7 @@ impl SessionDatastore {
         }
     }
 
-    pub(super) fn denied_operation(&self, name: &str) -> Error {
+    pub(crate) fn denied_operation(&self, name: &str) -> Error {
         self.service.count_denied_operation();
         let message = format!("access denied: {name}");
         let error = DataError::new(ErrorTag::AccessDenied, message);
@@ -121,11 +139,11 @@ impl SessionDatastore {
     }
 
     /// Requires that the user may invoke a base operation (RFC 8341 §3.4.4).
-    pub(super) fn require_operation(&self, name: &str) -> Result<()> {
+    pub(crate) fn require_operation(&self, name: &str) -> Result<()> {
         self.require(NETCONF, name)
     }
 
-    pub(super) fn require(&self, module: &str, name: &str) -> Result<()> {
+    pub(crate) fn require(&self, module: &str, name: &str) -> Result<()> {
         if !READ_OPERATIONS.contains(&name) {
             self.require_write_scope()?;
         }
@@ -140,7 +158,7 @@ impl SessionDatastore {
     }
 
     /// Rejects a change by the bearer of a token that may only read.
-    fn require_write_scope(&self) -> Result<()> {
+    pub(crate) fn require_write_scope(&self) -> Result<()> {
         match self.session.caller().is_read_only {
             false => Ok(()),
             true => {
@@ -210,7 +228,7 @@ impl SessionDatastore {
     }
 
     /// Runs a call, counts it, and appends its audit record.
-    pub(super) fn counted<T>(
+    pub(crate) fn counted<T>(
         &self,
         call: Call<'_>,
         run: impl FnOnce(&UserAccess) -> Result<T>,
@@ -219,7 +237,7 @@ impl SessionDatastore {
     }
 
     /// As [`Self::counted`], for a change.
-    pub(super) fn changed<T: Outcome>(
+    pub(crate) fn changed<T: Outcome>(
         &self,
         call: Call<'_>,
         run: impl FnOnce(&UserAccess) -> Result<T>,

@@ -123,6 +123,29 @@ impl SessionDatastore {
         })
     }
 
+    /// `<factory-reset>` (RFC 8808 §3): factory-default is copied to running and startup, and the candidate is discarded.
+    /// Running, whose constraints can refuse it, comes first.
+    ///
+    /// # Errors
+    /// Those of [`Tree::copy_from`](espalier_store::Tree::copy_from).
+    pub(crate) fn factory_reset(&self) -> Result<()> {
+        let note = ChangeNote {
+            author: "",
+            comment: "factory-reset",
+        };
+        let source = self.sibling(Datastore::FactoryDefault)?;
+        for target in [Datastore::Running, Datastore::Startup] {
+            let target = self.sibling(target)?;
+            let call = Call::new(AuditOperation::Copy);
+            target.unrestricted(call, note, |options| {
+                target.tree.copy_from(&source.tree, options)
+            })?;
+        }
+        let candidate = self.sibling(Datastore::Candidate)?;
+        let call = Call::new(AuditOperation::Discard);
+        candidate.unrestricted(call, note, |options| candidate.tree.discard(options))
+    }
+
     /// `<delete-config>` (RFC 6241 §7.4).
     ///
     /// # Errors

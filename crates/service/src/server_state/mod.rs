@@ -36,4 +36,5 @@ pub(crate) use providers::ServerState;
 pub use served_anchor::ServedAnchor;
 pub(crate) use sources::StateSources;
 pub(crate) use state_store::is_state_module;
+pub use state_store::schema;
 pub use yang_library::LibraryTag;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use espalier_store::Result;
 use espalier_yang::schema::SchemaSource;
-use espalier_yang::{Schema, standard};
+use espalier_yang::{DataError, ErrorTag, Schema, standard};
 
 use super::state_store;
 
@@ -47,6 +48,26 @@ impl ModuleTexts {
         match revision {
             Some(revision) => format!("{name}@{revision}"),
             None => name.to_owned(),
+        }
+    }
+
+    /// The text of a module or submodule; without a revision, the only one.
+    ///
+    /// # Errors
+    /// `operation-failed` if there are several revisions and none is named (RFC 6022 §3.1).
+    pub(super) fn find(&self, name: &str, revision: Option<&str>) -> Result<Option<&Arc<str>>> {
+        if revision.is_some() {
+            return Ok(self.get(&Self::key(name, revision)));
+        }
+        let is_named = |key: &str| key.split('@').next() == Some(name);
+        let mut found = self.0.iter().filter(|(key, _)| is_named(key));
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => {
+                let message = format!("there are several revisions of {name}");
+                let error = DataError::new(ErrorTag::OperationFailed, message);
+                Err(error.with_app_tag("data-not-unique").into())
+            }
+            (text, _) => Ok(text.map(|(_, text)| text)),
         }
     }
 

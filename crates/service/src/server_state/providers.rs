@@ -13,7 +13,9 @@ use rustc_hash::FxHashMap;
 
 use super::sources::StateSources;
 use super::yang_library::{Library, LibraryTag};
-use super::{ServedAnchor, nacm, netconf_monitoring, restconf_monitoring, yang_library};
+use super::{
+    ModuleTexts, ServedAnchor, nacm, netconf_monitoring, restconf_monitoring, yang_library,
+};
 use crate::access::NACM_MODULE;
 
 /// Builds the data of a provider.
@@ -205,6 +207,25 @@ impl ServerState {
         described
             .map(|described| described.state.library_tag())
             .transpose()
+    }
+
+    /// The text of a module of an anchor: see [`ModuleTexts::find`].
+    pub fn module_text(
+        &self,
+        anchor: &Tree,
+        name: &str,
+        revision: Option<&str>,
+    ) -> Result<Option<Arc<str>>> {
+        let texts = match self.anchor(anchor) {
+            Some(described) => described.state.served.texts.clone(),
+            None => {
+                let store = anchor.store();
+                let (dataspace, set) = store.schema_set_of(anchor)?;
+                let source = store.schema_set(&dataspace, &set)?.source;
+                ModuleTexts::new(anchor.schema(), &source)
+            }
+        };
+        Ok(texts.find(name, revision)?.cloned())
     }
 
     /// The datastore with the state that the models of a served anchor do not define.

@@ -1,11 +1,12 @@
 //! The store in memory with the models of the server's state.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use espalier_drivers::memory::{Config, Memory};
 use espalier_store::{Datastore, Result, Store, SystemClock, Tree};
 use espalier_yang::Schema;
-use espalier_yang::schema::SchemaSource;
+use espalier_yang::schema::{Features, SchemaSource};
 use espalier_yang::standard::{self, StandardModule};
 use parking_lot::Mutex;
 
@@ -18,8 +19,10 @@ const DATASPACE: &str = "state";
 /// An anchor without data, which has the schema. All others have numbers.
 const SCHEMA_ANCHOR: &str = "schema";
 
-/// The modules with state of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 4] = [
+/// The modules with state or operations of the server, each with its top-level nodes.
+const STATE_MODULES: [&str; 6] = [
+    "ietf-factory-default",
+    "ietf-netconf",
     "ietf-netconf-monitoring",
     "ietf-restconf-monitoring",
     "ietf-yang-library",
@@ -27,14 +30,26 @@ const STATE_MODULES: [&str; 4] = [
 ];
 
 /// The implemented modules: those above, and those that define values in their data.
-const IMPLEMENTED: [&str; 7] = [
+const IMPLEMENTED: [&str; 9] = [
     "espalier-access",
     "espalier-server",
     "ietf-datastores",
+    "ietf-factory-default",
+    "ietf-netconf",
     "ietf-netconf-monitoring",
     "ietf-restconf-monitoring",
     "ietf-yang-library",
     NACM_MODULE,
+];
+
+const NETCONF_FEATURES: [&str; 7] = [
+    "candidate",
+    "confirmed-commit",
+    "rollback-on-error",
+    "startup",
+    "validate",
+    "writable-running",
+    "xpath",
 ];
 
 /// Whether a module has state of the server.
@@ -53,8 +68,26 @@ fn source() -> SchemaSource {
     SchemaSource {
         modules: modules().map(StandardModule::source).collect(),
         implement: IMPLEMENTED.map(str::to_owned).to_vec(),
-        ..SchemaSource::default()
+        features: BTreeMap::from([("ietf-netconf".to_owned(), netconf_features())]),
     }
+}
+
+/// The features of `ietf-netconf`: all but `url`.
+fn netconf_features() -> Features {
+    Features::Only(NETCONF_FEATURES.map(str::to_owned).into())
+}
+
+/// The schema of the server's own state and operations.
+///
+/// # Errors
+/// The modules do not compile.
+pub fn schema() -> Result<Arc<Schema>> {
+    static SCHEMA: OnceLock<Arc<Schema>> = OnceLock::new();
+    if let Some(schema) = SCHEMA.get() {
+        return Ok(Arc::clone(schema));
+    }
+    let compiled = Arc::new(Schema::compile(&source())?);
+    Ok(Arc::clone(SCHEMA.get_or_init(|| compiled)))
 }
 
 /// The store. Its models are compiled when it is first used.

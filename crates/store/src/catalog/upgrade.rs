@@ -6,7 +6,8 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, ConflictRetry, Direction, KeyRange, Snapshot, retry_conflicts};
 use espalier_yang::error::ERRORS_MAX;
 use espalier_yang::schema::SchemaSource;
-use espalier_yang::{DataError, Errors, Schema};
+use espalier_yang::{DataError, ErrorTag, Errors, Schema};
+use parking_lot::MutexGuard;
 
 use super::anchor::set_structure_only;
 use super::anchor_row::AnchorRow;
@@ -55,7 +56,10 @@ impl Store {
         options: UpgradeOptions<'_>,
     ) -> Result<UpgradeReport> {
         let schema = Arc::new(Schema::compile(source)?);
-        retry_conflicts(ConflictRetry::new(), |_| {
+        retry_conflicts(ConflictRetry::new(), |conflicts| {
+            // Without this, frequent commits would let an upgrade of much data never succeed. The first attempt does
+            // without, so that they wait only if there are such commits.
+            let _no_commits = (conflicts > 0).then(|| self.pause_commits()).transpose()?;
             self.upgrade_once((dataspace, name), (source, &schema), options, None)
         })
     }
@@ -65,7 +69,7 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`Self::upgrade_schema_set`] and of the document; a retryable [`Error::Engine`] if the data
-    /// changed in the meantime, because the document can be read only once.
+    /// was changed by another process in the meantime, because the document can be read only once.
     pub fn upgrade_schema_set_with(
         &self,
         dataspace: &str,
@@ -75,6 +79,8 @@ impl Store {
         load: &mut UpgradeLoad<'_, '_>,
     ) -> Result<UpgradeReport> {
         let schema = Arc::new(Schema::compile(source)?);
+        // The document can be read once, so there is one attempt.
+        let _no_commits = self.pause_commits()?;
         self.upgrade_once((dataspace, name), (source, &schema), options, Some(load))
     }
 
@@ -96,6 +102,15 @@ impl Store {
         let snapshot = self.driver().snapshot()?;
         let upgrade = self.upgrade(&*snapshot, set, modules, options, load)?;
         Ok(upgrade.report())
+    }
+
+    /// Lets the commits of this process wait until the result is dropped.
+    fn pause_commits(&self) -> Result<Vec<MutexGuard<'_, ()>>> {
+        if self.subscriptions().is_in_any_call() {
+            let message = "a subscriber cannot change the modules while it is called";
+            return Err(Error::data(ErrorTag::InUse, message));
+        }
+        Ok(self.lock_all())
     }
 
     fn upgrade_once(

@@ -36,7 +36,7 @@ fn violations(around: &str, node: &str, document: &str) -> Vec<String> {
     let operation = builder.finish().unwrap();
     let view = tree.view().unwrap();
     match view.validate_operation(&around, node, &operation) {
-        Ok(()) => Vec::new(),
+        Ok(_) => Vec::new(),
         Err(Error::Data(errors)) => {
             let found = errors.iter();
             found

@@ -1,9 +1,11 @@
 //! New versions of models: the data stays, nodes keep their numbers.
 
 use espalier_store::{
-    CommitOptions, Datastore, Error, LoadMode, Subspace, Tree, UnknownData, UpgradeOptions,
+    CommitOptions, Datastore, Edit, Error, LoadMode, Subspace, Tree, UnknownData, UpgradeOptions,
 };
+use espalier_testkit::documents::json_document;
 use espalier_testkit::rows::{Row, rows};
+use espalier_yang::InstancePath;
 
 use crate::fixture::{assert_sound, load_json, open_store, source, text};
 
@@ -284,5 +286,54 @@ fn indexes_have_the_defaults_of_the_new_modules() {
     let same = load_json(&open(), LoadMode::Merge, r#"{"m:e":[{"k":"w","v":"two"}]}"#);
     assert!(matches!(same, Err(Error::Data(_))), "{same:?}");
     load_json(&open(), LoadMode::Merge, r#"{"m:e":[{"k":"w","v":"one"}]}"#).unwrap();
+    assert_sound(&store);
+}
+
+/// Regression: each attempt took longer than the time between two commits, so an upgrade of much data failed.
+#[test]
+fn frequent_commits_do_not_keep_an_upgrade_from_succeeding() {
+    const ENTRIES: usize = 20_000;
+    let model = |kind: &str| {
+        format!(
+            "module m {{ yang-version 1.1; namespace urn:m; prefix m;
+            list e {{ key k; leaf k {{ type uint32; }} leaf v {{ type {kind}; }} }} }}"
+        )
+    };
+    let store = open_store(espalier_drivers::open("memory:").unwrap());
+    store.create_dataspace("d").unwrap();
+    let old = source(&model("uint32"));
+    store.create_schema_set("d", "s", &old).unwrap();
+    store.create_anchor("d", "a", "s").unwrap();
+    let tree = store.tree("d", "a", Datastore::Running).unwrap();
+    let entries: Vec<_> = (0..ENTRIES)
+        .map(|k| format!(r#"{{"k":{k},"v":0}}"#))
+        .collect();
+    let document = format!(r#"{{"m:e":[{}]}}"#, entries.join(","));
+    load_json(&tree, LoadMode::Merge, &document).unwrap();
+    let started = std::sync::Barrier::new(2);
+    let commits = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for commits in 0_usize.. {
+                let (k, v) = (commits % ENTRIES, commits + 1);
+                let change = format!(r#"{{"m:e":[{{"k":{k},"v":{v}}}]}}"#);
+                let edit = Edit::merge(InstancePath::root(), json_document(tree.schema(), &change));
+                if tree.commit(&[edit], CommitOptions::default()).is_err() {
+                    return commits;
+                }
+                if commits == 10 {
+                    started.wait();
+                }
+            }
+            unreachable!("the modules were not replaced")
+        });
+        started.wait();
+        let new = source(&model("uint64"));
+        let upgraded = store.upgrade_schema_set("d", "s", &new, UpgradeOptions::default());
+        upgraded.expect("an upgrade");
+        writer.join().expect("a writer")
+    });
+    let upgraded = store.tree("d", "a", Datastore::Running).unwrap();
+    let last = format!(r#"{{"k":{},"v":"{commits}"}}"#, (commits - 1) % ENTRIES);
+    assert!(text(&upgraded).contains(&last), "{last}");
     assert_sound(&store);
 }

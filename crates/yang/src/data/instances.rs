@@ -203,17 +203,18 @@ impl<'a> TreeInstances<'a> {
         place == within
     }
 
+    /// The node in a path: for an input or output, its operation.
+    fn shown(&self, node: NodeId) -> NodeId {
+        let schema_node = self.schema.node(node);
+        match (&schema_node.kind, schema_node.parent) {
+            (NodeKind::Input | NodeKind::Output, Some(operation)) => operation,
+            _ => node,
+        }
+    }
+
     fn step(&self, place: u32, node: NodeId) -> Step {
         let schema_node = self.schema.node(node);
-        if let (NodeKind::Input | NodeKind::Output, Some(operation)) =
-            (&schema_node.kind, schema_node.parent)
-        {
-            let keys = Keys::None;
-            return Step {
-                node: operation,
-                keys,
-            };
-        }
+        let node = self.shown(node);
         let inner = &self.inner[place as usize];
         let keys = match &schema_node.kind {
             NodeKind::List(list) if list.keys.is_empty() => {
@@ -266,7 +267,7 @@ impl Instances for TreeInstances<'_> {
         let mut at = &place.0;
         while let PlaceKind::Empty(empty) = at {
             steps.push(Step {
-                node: empty.1,
+                node: self.shown(empty.1),
                 keys: Keys::None,
             });
             at = &empty.0;

@@ -281,11 +281,10 @@ fn module_by_prefix(descent: &Descent<'_>, prefix: &str) -> Option<ModuleId> {
 /// The child for a name without a module: the one in the parent's module, otherwise the only one with that name.
 fn unqualified_child(descent: &Descent<'_>, name: WrittenName<'_>) -> Result<NodeId, DataError> {
     let schema = descent.schema;
-    let is_data = |&id: &NodeId| {
-        !matches!(
-            schema.node(id).kind,
-            NodeKind::Rpc | NodeKind::Notification | NodeKind::Input | NodeKind::Output
-        )
+    let is_data = |&id: &NodeId| match schema.node(id).kind {
+        NodeKind::Input | NodeKind::Output => false,
+        NodeKind::Rpc | NodeKind::Notification => descent.names_operations(),
+        _ => true,
     };
     let above = descent.node();
     let module = above.map(|id| schema.node(id).module);

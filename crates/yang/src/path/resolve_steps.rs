@@ -10,6 +10,10 @@ use crate::value::Value;
 pub(super) struct Descent<'s> {
     pub(super) schema: &'s Schema,
     path: InstancePath,
+    /// Whether a list without keys stands for every entry.
+    is_pattern: bool,
+    /// Whether a name without a module can be that of an RPC or a notification.
+    names_operations: bool,
 }
 
 impl<'s> Descent<'s> {
@@ -17,7 +21,34 @@ impl<'s> Descent<'s> {
         Self {
             schema,
             path: InstancePath::root(),
+            is_pattern: false,
+            names_operations: false,
         }
+    }
+
+    /// A path in which a list without keys stands for every entry.
+    pub(super) fn of_pattern(schema: &'s Schema) -> Self {
+        Self {
+            is_pattern: true,
+            names_operations: true,
+            ..Self::new(schema)
+        }
+    }
+
+    /// A path to an operation.
+    pub(super) fn of_operation(schema: &'s Schema) -> Self {
+        Self {
+            names_operations: true,
+            ..Self::new(schema)
+        }
+    }
+
+    pub(super) fn names_operations(&self) -> bool {
+        self.names_operations
+    }
+
+    pub(super) fn is_at_root(&self) -> bool {
+        self.path.is_root()
     }
 
     /// The current node.
@@ -49,6 +80,9 @@ impl<'s> Descent<'s> {
         else {
             return Ok(());
         };
+        if self.is_pattern {
+            return Ok(());
+        }
         let node = self.schema.node(*node);
         let needed = match node.kind {
             NodeKind::List(ref list) if list.keys.is_empty() => "a position",
@@ -108,6 +142,18 @@ impl<'s> Descent<'s> {
         let message = format!("'{}' is {kind}, which has no data", child.name);
         let error = self.error(ErrorTag::UnknownElement, message);
         Err(error.on_element(&*child.name))
+    }
+
+    /// Requires that the current node is an RPC or action.
+    pub(super) fn require_operation(&self) -> Result<(), DataError> {
+        let kind = self.node().map(|node| &self.schema.node(node).kind);
+        match kind {
+            Some(NodeKind::Rpc | NodeKind::Action) => Ok(()),
+            _ => {
+                let message = "the path names no operation";
+                Err(self.error(ErrorTag::InvalidValue, message))
+            }
+        }
     }
 
     /// The child of the current node whose name is most similar to an unknown one.

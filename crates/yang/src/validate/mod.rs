@@ -4,7 +4,7 @@
 //!   counters that a store maintains for them.
 //! - [`Incremental`]: the validation of a change, whose cost depends on the size of the change.
 //! - [`validate`]: the validation of a whole tree; [`validate_operation`]: of the input or output of an operation, or a
-//!   notification, in its position in the data.
+//!   notification, in its position in the data; [`with_operation_defaults`]: its defaults.
 //!
 //! One file per rule: [`content`] (mandatory nodes and choices, numbers of entries), [`reference`] (leafref,
 //! instance-identifier), [`unique`]; `must` and `when` are in [`checker`]. For a change, [`incremental`] schedules
@@ -24,6 +24,7 @@ mod dependencies;
 mod full;
 mod incremental;
 mod leafref_target;
+mod operation_defaults;
 mod plan;
 mod reference;
 mod referrers;
@@ -38,4 +39,5 @@ mod whens;
 pub(crate) use dependencies::{ends_in_all_entries, is_in_list};
 pub use full::{WorkerShare, validate, validate_measured, validate_operation};
 pub use incremental::{Change, Incremental, Removal, StatePair, ValidationCost};
+pub use operation_defaults::with_operation_defaults;
 pub use plan::ValidationPlan;

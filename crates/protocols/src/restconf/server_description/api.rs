@@ -1,6 +1,6 @@
 //! The API resource, the operations resource, and root discovery (RFC 8040 §3.1, §3.3).
 
-use espalier_yang::Schema;
+use espalier_yang::{NodeId, Schema};
 
 use super::document::{Content, Element, ModuleNames, Scalar};
 use crate::restconf::error_body::RESTCONF_NAMESPACE;
@@ -27,8 +27,13 @@ pub(in crate::restconf) fn yang_library_version() -> Element {
 }
 
 /// `{+restconf}/operations` (RFC 8040 §3.3.2): each RPC is an empty leaf.
-pub(in crate::restconf) fn operations(schema: &Schema) -> Element {
-    let leaves = schema.operations().iter().map(|&id| {
+pub(in crate::restconf) fn operations(names: Vec<Element>) -> Element {
+    Element::container("operations", names).of(RESTCONF)
+}
+
+/// The leaves of RPCs in [`operations`].
+pub(in crate::restconf) fn operation_names(schema: &Schema, operations: &[NodeId]) -> Vec<Element> {
+    let leaves = operations.iter().map(|&id| {
         let node = schema.node(id);
         let module = schema.module(node.module);
         Element {
@@ -40,7 +45,7 @@ pub(in crate::restconf) fn operations(schema: &Schema) -> Element {
             content: Content::Leaf(Scalar::Empty),
         }
     });
-    Element::container("operations", leaves.collect()).of(RESTCONF)
+    leaves.collect()
 }
 
 /// `/.well-known/host-meta` (RFC 8040 §3.1, RFC 6415).

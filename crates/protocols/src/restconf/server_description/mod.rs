@@ -7,7 +7,7 @@ mod capabilities;
 mod document;
 mod select;
 
-pub(super) use api::{Xrd, api_resource, operations, yang_library_version};
+pub(super) use api::{Xrd, api_resource, operation_names, operations, yang_library_version};
 pub(super) use capabilities::CAPABILITIES;
 pub(super) use document::{Element, PrintLevels};
 pub(super) use select::select_fields;

@@ -121,6 +121,15 @@ impl Registry {
         self.active_calls.lock().contains(&me)
     }
 
+    /// Whether this thread is inside a call of a subscriber.
+    pub(crate) fn is_in_any_call(&self) -> bool {
+        let me = thread::current().id();
+        self.active_calls
+            .lock()
+            .iter()
+            .any(|(thread, _)| *thread == me)
+    }
+
     /// Records that this thread calls a subscriber, until the result is dropped.
     pub(super) fn begin_call(&self, lock: usize) -> ActiveCall<'_> {
         let me = (thread::current().id(), lock);

@@ -1,7 +1,7 @@
 //! Validates the input or output of an operation, or a notification.
 
 use espalier_yang::data::{DataTree, TreeInstances, WithOperation};
-use espalier_yang::validate::validate_operation;
+use espalier_yang::validate::{validate_operation, with_operation_defaults};
 use espalier_yang::xpath::evaluate::Limits;
 use espalier_yang::{DataError, ErrorTag, InstancePath, NodeId};
 
@@ -14,7 +14,7 @@ impl View {
     /// Validates the input or output of an operation, or a notification (RFC 7950 §8.3.1) against this
     /// state, which its references and conditions may refer to. `context` is the node of an action or
     /// notification (the root for others); `node` is the input, output or notification, which is the top
-    /// node of `tree` (or missing if empty).
+    /// node of `tree` (or missing if empty). Returns it with the defaults that are in use.
     ///
     /// # Errors
     /// [`crate::Error::Data`] with every violation; `data-missing` if `context` does not exist.
@@ -23,7 +23,7 @@ impl View {
         context: &InstancePath,
         node: NodeId,
         tree: &DataTree,
-    ) -> Result<()> {
+    ) -> Result<DataTree> {
         let state = self.state();
         let indexes = match are_indexes_current(state.compiled, state.tree, state.snapshot)? {
             true => Indexes::Current,
@@ -47,6 +47,7 @@ impl View {
         let from = whole.operation(node);
         let plan = state.compiled.plan();
         let errors = validate_operation(plan, &whole, &from, Limits::default())?;
-        Ok(errors.into_result()?)
+        errors.into_result()?;
+        with_operation_defaults(&whole, &from, node, tree)
     }
 }

@@ -1,0 +1,148 @@
+//! An invocation of an RPC or action, from the command line.
+
+use std::sync::Arc;
+
+use espalier_service::server_state;
+use espalier_yang::data::{
+    Content, DataNode, DataTree, Layout, ParseError, ParseOptions, PrintOptions, Root, TreeBuilder,
+};
+use espalier_yang::schema::ModuleNames;
+use espalier_yang::{DataError, InstancePath, NodeId, NodeKind, Schema};
+
+use espalier_terminal::document::{self, Format, Found};
+use espalier_terminal::path::placed;
+use espalier_terminal::{Failure, Result};
+
+/// An invocation of an RPC or action.
+pub struct Invocation {
+    /// Its path, as written.
+    pub path: String,
+    /// Leaves at the top of the input: name and value.
+    pub arguments: Vec<(String, String)>,
+    /// A document with the whole input.
+    pub document: Option<(Vec<u8>, Format)>,
+    /// The format of the output.
+    pub format: Format,
+}
+
+/// An invocation in a schema.
+pub(super) struct ResolvedInvocation {
+    pub schema: Arc<Schema>,
+    pub path: InstancePath,
+    pub input: DataTree,
+}
+
+impl Invocation {
+    /// Resolves the invocation in the schema of the data, or else in that of the server's own operations.
+    pub(super) fn resolve(&self, schema: &Arc<Schema>) -> Result<ResolvedInvocation> {
+        let own = server_state::schema()?;
+        let in_data = InstancePath::parse_operation_path(schema, &self.path);
+        let (schema, path) = match in_data {
+            Ok(path) => (Arc::clone(schema), path),
+            Err(error) => match InstancePath::parse_operation_path(&own, &self.path) {
+                Ok(path) => (own, path),
+                Err(_) => return Err(self.unknown(error)),
+            },
+        };
+        let input = self.input(&schema, &path)?;
+        Ok(ResolvedInvocation {
+            schema,
+            path,
+            input,
+        })
+    }
+
+    fn unknown(&self, error: DataError) -> Failure {
+        Failure::usage(format!("the path {}: {}", self.path, error.message))
+            .hint("`espalier schema --tree` shows the operations of the models as -x")
+            .detail(placed(error, &self.path))
+    }
+
+    /// The input: the document, or the arguments.
+    fn input(&self, schema: &Schema, path: &InstancePath) -> Result<DataTree> {
+        let children = path.target().map(|node| &schema.node(node).children);
+        let mut children = children.into_iter().flatten().copied();
+        let input = children.find(|&child| matches!(schema.node(child).kind, NodeKind::Input));
+        let Some(input) = input else {
+            return Ok(DataTree::default());
+        };
+        match &self.document {
+            Some((text, format)) => parse(schema, input, text, *format),
+            None => {
+                let nodes = self.arguments.iter();
+                let nodes = nodes.map(|(name, value)| argument(schema, input, name, value));
+                let nodes = nodes.collect::<Result<Vec<_>>>()?;
+                Ok(match nodes.is_empty() {
+                    true => DataTree::default(),
+                    false => DataTree {
+                        nodes: vec![DataNode::new(input, Content::Inner(nodes))],
+                    },
+                })
+            }
+        }
+    }
+}
+
+/// A leaf of the input.
+fn argument(schema: &Schema, input: NodeId, name: &str, text: &str) -> Result<DataNode> {
+    let (prefix, local) = match name.split_once(':') {
+        Some((module, local)) => (Some(module), local),
+        None => (None, name),
+    };
+    let mut named = schema.named(Some(input), local).filter(|&child| {
+        let module = schema.module(schema.node(child).module);
+        prefix.is_none_or(|prefix| prefix == &*module.name)
+    });
+    let Some(child) = named.next() else {
+        let names: Vec<&str> = schema.child_names(Some(input)).collect();
+        return Err(Failure::usage(format!("the input has no “{name}”"))
+            .hint(format!("it has: {}", names.join(", "))));
+    };
+    let Some(value) = schema.node(child).as_value() else {
+        return Err(Failure::usage(format!("{name} is not a leaf"))
+            .hint("write the whole input in a document: --input FILE"));
+    };
+    let names = ModuleNames {
+        leaf_module: schema.node(child).module,
+    };
+    let value = value.value_type.parse(schema, text, &names);
+    let value = value.map_err(|error| {
+        Failure::data(format!("{name}: {}", error.message))
+            .detail(DataError::from(error).at(schema.path(child)))
+    })?;
+    Ok(DataNode::new(child, Content::Value(value)))
+}
+
+/// Prints the output of an operation, if it has content.
+pub(super) fn print_output(
+    schema: &Schema,
+    output: &DataTree,
+    format: Format,
+    out: &mut Vec<u8>,
+) -> Result<Found> {
+    if output.nodes.iter().all(|node| node.children().is_empty()) {
+        return Ok(Found::Nothing);
+    }
+    let options = PrintOptions {
+        layout: Layout::Pretty,
+        ..PrintOptions::default()
+    };
+    document::print(format, schema, options, out, |sink| {
+        // The printer itself returns the reason why it stopped.
+        let _ = output.emit(sink);
+        Ok(Found::Something)
+    })
+}
+
+fn parse(schema: &Schema, input: NodeId, text: &[u8], format: Format) -> Result<DataTree> {
+    let mut builder = TreeBuilder::new();
+    let options = ParseOptions::default();
+    let root = Root::Resource(input);
+    match document::parse(format, schema, root, &mut &*text, &mut builder, &options) {
+        Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish()?),
+        Err(ParseError::Invalid(errors)) => {
+            Err(Failure::invalid("the input is not valid", &errors))
+        }
+        Err(error) => Err(Failure::data(error.to_string())),
+    }
+}

@@ -1,0 +1,156 @@
+//! RPCs and actions (RFC 8040 §3.6, §4.4.2).
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use espalier_service::SessionDatastore;
+use espalier_store::{Datastore, Error};
+use espalier_yang::data::{DataTree, ParseError, ParseOptions, Root, TreeBuilder};
+use espalier_yang::path::ApiRoot;
+use espalier_yang::{ErrorTag, InstancePath, NodeId, NodeKind, Schema};
+use http::request::Parts;
+use http::{Method, StatusCode};
+use tokio::task::spawn_blocking;
+
+use super::Restconf;
+use super::codec;
+use super::error::{Failure, Result};
+use super::media::{self, Format};
+use super::query::{AllowedParameters, Query};
+use super::request_body;
+use super::request_identity::Who;
+use super::resource::Methods;
+use super::routes::{HttpResponse, options, path_failure, status_only, with_body, with_top_node};
+
+/// Handles `{+restconf}/operations/NAME`.
+pub(super) async fn rpc(
+    service: &Restconf,
+    parts: &Parts,
+    name: &str,
+    body: &mut Body,
+) -> Result<HttpResponse> {
+    let session = service.session(parts, &Who::of(&parts.headers)?.session)?;
+    let of = with_top_node(service.main_datastore(&session), name)?;
+    // An undefined operation is no resource, for any method.
+    let path = InstancePath::parse_api_path(of.schema(), name, ApiRoot::Operations)
+        .map_err(path_failure)?;
+    Methods::Invoke.check(&parts.method)?;
+    match parts.method {
+        Method::OPTIONS => Ok(options(Methods::Invoke)),
+        _ => invoke(service, of, path, parts, body).await,
+    }
+}
+
+/// Handles the `POST` of an action. It is a resource only if its parent instance exists, in the operational state.
+pub(super) async fn action(
+    service: &Restconf,
+    of: SessionDatastore,
+    path: InstancePath,
+    parts: &Parts,
+    body: &mut Body,
+) -> Result<HttpResponse> {
+    let parent = path.parent().unwrap_or_default();
+    let operational = of.sibling(Datastore::Operational)?;
+    if !operational.view()?.exists(&parent)? {
+        let schema = of.schema();
+        let name = parent.target().map(|node| schema.path(node));
+        let name = name.unwrap_or_default();
+        return Err(Failure::not_found(format!(
+            "there is no such instance of {name}"
+        )));
+    }
+    invoke(service, of, path, parts, body).await
+}
+
+/// The operations that the user may invoke, and that are answered.
+pub(super) fn callable(of: &SessionDatastore) -> Result<Vec<NodeId>> {
+    let mut callable = Vec::new();
+    for &operation in of.schema().operations() {
+        if of.is_supported(operation) && of.may_invoke(operation)? {
+            callable.push(operation);
+        }
+    }
+    Ok(callable)
+}
+
+async fn invoke(
+    service: &Restconf,
+    of: SessionDatastore,
+    path: InstancePath,
+    parts: &Parts,
+    body: &mut Body,
+) -> Result<HttpResponse> {
+    let accepted = media::negotiate(&parts.headers)?;
+    let limits = &service.config().limits;
+    Query::parse(
+        parts.uri.query(),
+        AllowedParameters::None,
+        limits.query_bytes_max,
+    )?;
+    let bytes_max = limits.edit_bytes_max as u64;
+    let staged = request_body::receive(service, &parts.headers, body, bytes_max).await?;
+    // An operation without input, or whose input is optional, may have no body (RFC 8040 §3.6.1).
+    let format = match staged.length() {
+        0 => Format::Json,
+        _ => {
+            media::check_encoding(&parts.headers)?;
+            media::content_format(&parts.headers)?
+        }
+    };
+    let held = service.config().intake.hold(staged).await?;
+    let operations = Arc::clone(&service.server.operations);
+    let Ok(permit) = operations.try_acquire_owned() else {
+        let message = format!(
+            "{} operations are in progress (operations_max); try again later",
+            limits.operations_max
+        );
+        let failure = Failure::new(ErrorTag::ResourceDenied, message);
+        return Err(failure.with_status(StatusCode::SERVICE_UNAVAILABLE));
+    };
+    let output = spawn_blocking(move || {
+        // Held until the operation ends, even if the request was cancelled.
+        let _permit = permit;
+        let input = input(of.schema(), &path, format, held.bytes())?;
+        let output = of.invoke(&path, &input).map_err(failure)?;
+        match output.nodes.iter().all(|node| node.children().is_empty()) {
+            true => Ok(None),
+            false => codec::print_tree(of.schema(), accepted.format(), &output).map(Some),
+        }
+    });
+    match output.await.map_err(|error| Failure::internal(&error))?? {
+        None => Ok(status_only(StatusCode::NO_CONTENT)),
+        Some(text) => Ok(with_body(&parts.method, accepted.header(), text)),
+    }
+}
+
+/// RFC 8040 §7 allows two statuses for an operation that is not supported: it is the operation that is missing, not a method
+/// of the resource.
+fn failure(error: Error) -> Failure {
+    let failure = Failure::from(error);
+    let mut errors = failure.errors.iter();
+    let is_missing = errors.any(|error| error.tag == ErrorTag::OperationNotSupported);
+    match is_missing {
+        true => failure.with_status(StatusCode::NOT_IMPLEMENTED),
+        false => failure,
+    }
+}
+
+/// The input in a body.
+fn input(schema: &Schema, path: &InstancePath, format: Format, body: &[u8]) -> Result<DataTree> {
+    let children = path.target().map(|node| &schema.node(node).children);
+    let mut children = children.into_iter().flatten().copied();
+    let input = children.find(|&child| matches!(schema.node(child).kind, NodeKind::Input));
+    let Some(input) = input.filter(|_| !body.is_empty()) else {
+        return Ok(DataTree::default());
+    };
+    let options = ParseOptions {
+        place: path.clone(),
+        ..ParseOptions::default()
+    };
+    let mut builder = TreeBuilder::new();
+    let root = Root::Resource(input);
+    match codec::parse(schema, format, root, body, &mut builder, &options) {
+        Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish()?),
+        Err(error) => Err(error.into()),
+    }
+}
