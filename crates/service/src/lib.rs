@@ -13,6 +13,7 @@
 //! | [`configuration`] | where the users and access rules of the server are stored |
 //! | [`server_state`] | the state of the server as data: YANG library, monitoring, sessions |
 //! | [`operations`] | RPCs and actions: those of programs, and those of the server |
+//! | [`providers`] | programs in any language that serve state, answer operations and take part in commits |
 //! | [`modules`] | the YANG modules that the service brings |
 
 pub mod access;
@@ -25,6 +26,7 @@ pub mod identity;
 mod logins;
 pub mod modules;
 pub mod operations;
+pub mod providers;
 pub mod server_state;
 mod service;
 pub mod session;

@@ -18,6 +18,7 @@ use crate::identity::{
     PasswdFile, Peer, RandomError, TokenStore,
 };
 use crate::operations::Operations;
+use crate::providers::ProviderConnections;
 use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
 use crate::session::{Session, Sessions};
 
@@ -48,6 +49,7 @@ struct Inner {
     failed_logins: [FailedLogins; 2],
     denied: Arc<DeniedRequests>,
     operations: Arc<Operations>,
+    providers: ProviderConnections,
     state: ServerState,
 }
 
@@ -99,6 +101,7 @@ impl Service {
                 failed_logins: Default::default(),
                 denied,
                 operations: Arc::default(),
+                providers: ProviderConnections::default(),
                 state: ServerState::new(sources),
             }),
         })
@@ -284,6 +287,11 @@ impl Service {
     /// The registered operations.
     pub fn operations(&self) -> &Arc<Operations> {
         &self.inner.operations
+    }
+
+    /// The connected programs.
+    pub fn providers(&self) -> &ProviderConnections {
+        &self.inner.providers
     }
 
     /// The numbers of denied requests.

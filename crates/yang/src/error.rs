@@ -86,6 +86,11 @@ impl ErrorTag {
         Self::MalformedMessage,
     ];
 
+    /// The tag with a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tag| tag.as_str() == name)
+    }
+
     /// The tag as it is written in messages.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -23,6 +23,7 @@ mod index_builds;
 mod info;
 mod load;
 mod lock;
+mod provider_routes;
 mod repair;
 mod restore;
 mod rollback;

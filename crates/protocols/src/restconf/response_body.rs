@@ -77,6 +77,11 @@ impl BodyWriter {
         self.send_buffer()
     }
 
+    /// Whether the client disconnected.
+    pub fn is_closed(&self) -> bool {
+        self.chunks.is_closed()
+    }
+
     fn send_buffer(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             return Ok(());

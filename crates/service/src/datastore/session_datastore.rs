@@ -120,7 +120,7 @@ impl SessionDatastore {
     }
 
     /// Requires that no rule restricts the user: for operations that concern all data.
-    pub(super) fn require_unrestricted(&self, name: &str) -> Result<()> {
+    pub(crate) fn require_unrestricted(&self, name: &str) -> Result<()> {
         let access = self.access()?;
         let is_unrestricted = access
             .table()

@@ -71,6 +71,7 @@ pub use password::{
 pub use password_hashing::{CLEAR_PASSWORDS_MAX, PasswordHasher, PasswordHashing};
 pub use password_login::ExternalPasswords;
 pub use random::RandomError;
+pub(crate) use random::random_id;
 pub use token::{
     Scope, TOKEN_ID_BYTES, TOKEN_LIFETIME_MAX, TOKEN_NAME_BYTES_MAX, TOKEN_PREFIX,
     TOKEN_SECRET_BYTES, Token, TokenId, TokenInfo, TokenTextError,

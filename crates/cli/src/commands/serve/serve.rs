@@ -29,7 +29,7 @@ use crate::commands::serve;
 use crate::commands::serve::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::serve::login;
 use crate::commands::serve::unix_socket::UnixSocket;
-use crate::commands::{datastore_routes, schema_and_edit_routes, version_routes};
+use crate::commands::{datastore_routes, provider_routes, schema_and_edit_routes, version_routes};
 use crate::endpoint;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
@@ -180,6 +180,7 @@ impl Serve {
         let served = ServedAnchors::new(service.clone(), default, restconf, limits)?;
         served.watch();
         let admin = datastore_routes::add(version_routes::add(AdminApi::new(intake)));
+        let admin = provider_routes::add(admin);
         let admin = schema_and_edit_routes::add(admin)
             .described_read("/dataspaces", "The dataspaces, by page")
             .described_read("/dataspaces/{dataspace}/anchors", "The anchors, by page")
@@ -211,10 +212,14 @@ impl Serve {
         tracing::info!(%url, "serving");
         let stop = stop_signal()?;
         let documents = Arc::clone(&served.documents_service);
+        let service = config.service.clone();
         let stop = async move {
             stop.await;
             // Otherwise a feed keeps its request open until the client closes it.
             documents.end_feeds();
+            if let Some(service) = &service {
+                service.providers().end();
+            }
         };
         server::serve(listener, router, config, stop).await?;
         Ok(())

@@ -1,0 +1,190 @@
+//! All connected programs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use espalier_store::{Error, Registration, Result, SubscriptionGuard};
+use espalier_yang::{DataError, ErrorTag, ErrorType};
+use parking_lot::Mutex;
+
+use super::connection::{ProviderConnection, SharedConnection};
+use super::description::{PROVIDER_ROLES_MAX, ProviderDescription};
+use super::{commits, operations, state};
+use crate::anchor::Anchor;
+use crate::audit::AuditOperation;
+use crate::datastore::{Call, SessionDatastore};
+use crate::identity::random_id;
+use crate::operations::OperationRegistration;
+use crate::service::Service;
+
+/// The maximum number of connected programs.
+pub const PROVIDERS_MAX: usize = 256;
+
+/// The connected programs of a service.
+#[derive(Default)]
+pub struct ProviderConnections {
+    by_id: Mutex<HashMap<String, Connected>>,
+}
+
+/// A connected program, with all that it provides.
+struct Connected {
+    connection: SharedConnection,
+    anchor: u64,
+    _state: Vec<Registration>,
+    _operations: Vec<OperationRegistration>,
+    _commits: Vec<SubscriptionGuard>,
+}
+
+impl ProviderConnections {
+    /// Connects a program to an anchor. Everything that it provides is registered, or nothing.
+    fn connect(
+        &self,
+        service: &Service,
+        user: &str,
+        anchor: &Anchor,
+        description: &ProviderDescription,
+    ) -> Result<SharedConnection> {
+        let name = description.name.trim();
+        let roles = description.state.len() + description.operations.len();
+        let roles = roles + description.commits.len();
+        if name.is_empty() || roles > PROVIDER_ROLES_MAX {
+            let message = format!("a program needs a name, and at most {PROVIDER_ROLES_MAX} roles");
+            return Err(Error::data(ErrorTag::InvalidValue, message));
+        }
+        let id = random_id()
+            .map_err(|error| Error::data(ErrorTag::OperationFailed, error.to_string()))?;
+        let (name, user) = (name.to_owned(), user.to_owned());
+        let connection = Arc::new(ProviderConnection::new(id, name, user));
+        let name = connection.name();
+        // The earlier connection of the same program ends first, so that it is not called twice.
+        self.replace(anchor.running().anchor_id(), name)?;
+        let connected = register(service, anchor, &connection, description);
+        let connected = connected.inspect_err(|_| connection.close())?;
+        let id = connection.id().to_owned();
+        self.by_id.lock().insert(id, connected);
+        tracing::info!(program = name, roles, "a program connected");
+        Ok(connection)
+    }
+
+    /// Ends the connection of a program of this name, and checks that there is room for another.
+    fn replace(&self, anchor: u64, name: &str) -> Result<()> {
+        let mut by_id = self.by_id.lock();
+        let is_same = |other: &Connected| other.anchor == anchor && other.connection.name() == name;
+        let same = by_id.iter().find(|(_, other)| is_same(other));
+        let replaced = same.map(|(id, _)| id.clone());
+        let replaced = replaced.and_then(|id| by_id.remove(&id));
+        if by_id.len() >= PROVIDERS_MAX {
+            let message = format!("{PROVIDERS_MAX} programs are connected (PROVIDERS_MAX)");
+            let error = DataError::new(ErrorTag::ResourceDenied, message);
+            return Err(error.of_type(ErrorType::Protocol).into());
+        }
+        drop(by_id);
+        if let Some(replaced) = replaced {
+            tracing::warn!(
+                program = name,
+                "a program connected again and replaces itself"
+            );
+            replaced.connection.close();
+        }
+        Ok(())
+    }
+
+    /// The connection with an id.
+    fn get(&self, id: &str) -> Option<SharedConnection> {
+        let by_id = self.by_id.lock();
+        by_id.get(id).map(|one| Arc::clone(&one.connection))
+    }
+
+    /// The connected programs, sorted by name.
+    pub fn list(&self) -> Vec<SharedConnection> {
+        let by_id = self.by_id.lock();
+        let mut all: Vec<_> = by_id
+            .values()
+            .map(|one| Arc::clone(&one.connection))
+            .collect();
+        all.sort_by(|one, other| one.name().cmp(other.name()));
+        all
+    }
+
+    /// Ends a connection, with all that its program provides.
+    pub fn disconnect(&self, connection: &ProviderConnection) {
+        connection.close();
+        let removed = self.by_id.lock().remove(connection.id());
+        if removed.is_some() {
+            tracing::info!(program = connection.name(), "a program disconnected");
+        }
+    }
+
+    /// Ends all connections.
+    pub fn end(&self) {
+        let all = std::mem::take(&mut *self.by_id.lock());
+        all.values().for_each(|one| one.connection.close());
+    }
+}
+
+fn register(
+    service: &Service,
+    anchor: &Anchor,
+    connection: &SharedConnection,
+    description: &ProviderDescription,
+) -> Result<Connected> {
+    let tree = anchor.running();
+    let state = description.state.iter();
+    let state = state.map(|role| state::register(connection, tree, role));
+    let answered = description.operations.iter();
+    let answered =
+        answered.map(|role| operations::register(connection, service.operations(), anchor, role));
+    let commits = description.commits.iter();
+    let commits = commits.map(|role| commits::register(connection, tree, role));
+    Ok(Connected {
+        anchor: tree.anchor_id(),
+        _state: state.collect::<Result<_>>()?,
+        _operations: answered.collect::<Result<_>>()?,
+        _commits: commits
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect(),
+        connection: Arc::clone(connection),
+    })
+}
+
+impl SessionDatastore {
+    /// Connects a program to the anchor.
+    ///
+    /// # Errors
+    /// `access-denied` for a user with restrictions, since a program sees and decides on data; what is wrong with its
+    /// roles; `resource-denied` beyond [`PROVIDERS_MAX`].
+    pub fn connect_provider(&self, description: &ProviderDescription) -> Result<SharedConnection> {
+        let call = Call::new(AuditOperation::Subscribe);
+        self.counted(call, |_| {
+            self.require_unrestricted("providers")?;
+            self.require_write_scope()?;
+            let anchor = Anchor::of(self.tree())?;
+            let user = &self.session().caller().user;
+            let service = self.service();
+            let connections = service.providers();
+            connections.connect(service, user, &anchor, description)
+        })
+    }
+
+    /// The connection with an id that the same user made.
+    pub fn provider(&self, id: &str) -> Option<SharedConnection> {
+        let connection = self.service().providers().get(id)?;
+        (connection.user() == self.session().caller().user).then_some(connection)
+    }
+
+    /// Ends a connection, with all that its program provides.
+    pub fn disconnect_provider(&self, connection: &ProviderConnection) {
+        self.service().providers().disconnect(connection);
+    }
+
+    /// The connected programs.
+    ///
+    /// # Errors
+    /// `access-denied` for a user with restrictions.
+    pub fn providers(&self) -> Result<Vec<SharedConnection>> {
+        self.require_unrestricted("providers")?;
+        Ok(self.service().providers().list())
+    }
+}

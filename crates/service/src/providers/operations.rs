@@ -1,0 +1,94 @@
+//! The operations that programs answer.
+
+use std::sync::Arc;
+
+use espalier_store::Result;
+use espalier_yang::Errors;
+use espalier_yang::data::{DataNode, DataTree, PrintOptions, json};
+use serde_json::{Map, Value as Json, json as json_value};
+
+use super::connection::{SharedConnection, data_of, no_data};
+use super::description::OperationRole;
+use super::messages::path_text;
+use super::state::seconds;
+use crate::anchor::Anchor;
+use crate::operations::{
+    OPERATION_TIMEOUT, Operation, OperationCall, OperationOptions, OperationRegistration,
+    Operations,
+};
+
+/// An operation that a program answers.
+struct ProgramOperation(SharedConnection);
+
+/// Registers a role, until the result is dropped.
+///
+/// # Errors
+/// The path is not in the models, or names no operation.
+pub(super) fn register(
+    connection: &SharedConnection,
+    operations: &Arc<Operations>,
+    anchor: &Anchor,
+    role: &OperationRole,
+) -> Result<OperationRegistration> {
+    let options = OperationOptions {
+        name: connection.name().to_owned(),
+        priority: role.priority,
+        timeout: seconds(role.timeout, OPERATION_TIMEOUT)?,
+    };
+    let operation = Arc::new(ProgramOperation(Arc::clone(connection)));
+    operations.register(anchor, &role.path, options, operation)
+}
+
+/// What the program is told of a call.
+fn message(call: &OperationCall) -> Map<String, Json> {
+    let mut message = Map::new();
+    let mut put = |name: &str, value: Json| message.insert(name.to_owned(), value);
+    put("path", path_text(&call.schema, &call.path));
+    put("input", input(call));
+    let session = &call.session;
+    put("user", session.caller().user.clone().into());
+    put("session", json_value!(session.id().0));
+    message
+}
+
+/// The content of the input.
+fn input(call: &OperationCall) -> Json {
+    let nodes = call.input.nodes.iter().flat_map(DataNode::children);
+    let tree = DataTree {
+        nodes: nodes.cloned().collect(),
+    };
+    let mut printer = json::Printer::new(&call.schema, Vec::new(), PrintOptions::default());
+    // The printer returns the reason why it stopped.
+    let _ = tree.emit(&mut printer);
+    let text = printer.finish().unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_else(|_| Json::Object(Map::new()))
+}
+
+impl Operation for ProgramOperation {
+    fn call(&self, call: &OperationCall) -> std::result::Result<DataTree, Errors> {
+        let now = std::time::Instant::now();
+        let timeout = call.state().deadline().saturating_duration_since(now);
+        let is_wanted = || !call.has_ended();
+        let answer = self.0.call("operation", message(call), timeout, &is_wanted);
+        let answer = answer.map_err(|failure| failure.into_errors(self.0.name()))?;
+        match data_of(answer) {
+            None => Ok(no_data()),
+            Some(output) => {
+                let module = call.schema.node(call.operation()).module;
+                let name = format!("{}:output", call.schema.module(module).name);
+                // The member itself may be there or not.
+                let document = match output.get(&name) {
+                    Some(_) => output,
+                    None => json_value!({ name: output }),
+                };
+                call.output(document.to_string().as_bytes())
+            }
+        }
+    }
+
+    fn abort(&self, call: &OperationCall) {
+        let mut message = message(call);
+        message.insert("kind".to_owned(), "operation-abort".into());
+        self.0.send(&Json::Object(message));
+    }
+}
