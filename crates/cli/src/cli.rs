@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
     DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
-    Locks, Repair, Restore, Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock, Update,
-    Upgrade, User, Validate,
+    Locks, Provide, Repair, Restore, Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock,
+    Update, Upgrade, User, Validate,
 };
 use crate::logging;
 use crate::settings::Settings;
@@ -109,6 +109,7 @@ enum Command {
     Diff(Diff),
     Rollback(Rollback),
     Rpc(Rpc),
+    Provide(Provide),
     Schema(SchemaTree),
     Upgrade(Upgrade),
     Check(Check),
@@ -234,6 +235,7 @@ impl Cli {
             Command::Diff(command) => command.run(settings),
             Command::Rollback(command) => command.run(settings),
             Command::Rpc(command) => command.run(settings),
+            Command::Provide(command) => command.run(settings),
             Command::Schema(command) => command.run(settings),
             Command::Upgrade(command) => command.run(settings),
             Command::Check(command) => command.run(settings),
@@ -279,6 +281,7 @@ impl Command {
             Self::Diff(command) => command.output_options.json,
             Self::Rollback(command) => command.output_options.json,
             Self::Rpc(command) => command.output_options.json,
+            Self::Provide(_) => false,
             Self::Schema(command) => command.output_options.json,
             Self::Upgrade(command) => command.output_options.json,
             Self::Check(command) => command.output_options.json,

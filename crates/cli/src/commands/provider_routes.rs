@@ -27,18 +27,14 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::admin_api::{AdminApi, BodyKind, RequestDatastore, WriteRequest, WriteRoute};
-
-/// The path of the connections.
-pub const PROVIDERS_PATH: &str = "/espalier/providers";
-
-/// The path of the messages of programs.
-pub const MESSAGES_PATH: &str = "/espalier/providers/messages";
+use crate::endpoint::{MESSAGES_PATH, PROVIDERS_PATH};
 
 /// A program that reads nothing for this long counts as disconnected.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// After this time without a message, one without meaning is sent.
-const HEARTBEAT: Duration = Duration::from_secs(10);
+/// After this time without a message, one without meaning is sent: so that a program that is gone is noticed soon, since
+/// until then calls of it wait.
+const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// How often the stream looks whether the program is still there.
 const CLOSED_CHECK: Duration = Duration::from_millis(200);

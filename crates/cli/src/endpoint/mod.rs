@@ -14,6 +14,7 @@ mod remote;
 mod remote_audit;
 mod remote_error;
 mod remote_operations;
+mod remote_providers;
 mod remote_versions;
 mod tls;
 mod unix_socket;
@@ -37,6 +38,7 @@ pub use operations::{
 };
 pub use remote::{EDIT_PATH, Remote, SCHEMA_PATH, SOURCE_BYTES_MAX};
 pub use remote_operations::DATASTORES_PATH;
+pub use remote_providers::{MESSAGES_PATH, PROVIDERS_PATH};
 pub use remote_versions::{
     AT_PATH, CommitBody, DIFF_PATH, HISTORY_PATH, RETENTION_PATH, ROLLBACK_PATH, RetentionBody,
 };

@@ -4,9 +4,8 @@
 //! that paths and values are checked in this process, with the same messages), and documents with edit operations.
 //! `serve` has both; see [`crate::commands`].
 
-use std::cell::OnceCell;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use espalier_protocols::anchors::AnchorName;
 use espalier_protocols::restconf::{
@@ -73,8 +72,8 @@ pub struct Remote {
     identity_headers: Vec<(&'static str, String)>,
     /// The same in the bodies of operations.
     identity: OperationRequest,
-    source: OnceCell<SchemaSource>,
-    schema: OnceCell<Arc<Schema>>,
+    source: OnceLock<SchemaSource>,
+    schema: OnceLock<Arc<Schema>>,
 }
 
 impl Remote {
@@ -121,8 +120,8 @@ impl Remote {
                 comment: settings.comment.clone().unwrap_or_default(),
                 ..OperationRequest::default()
             },
-            source: OnceCell::new(),
-            schema: OnceCell::new(),
+            source: OnceLock::new(),
+            schema: OnceLock::new(),
         })
     }
 

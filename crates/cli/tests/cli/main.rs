@@ -24,6 +24,7 @@ mod kill;
 mod overwriting;
 mod private_files;
 mod process;
+mod providers;
 mod secrets;
 mod server_certificates;
 mod server_engines;

@@ -42,8 +42,8 @@ impl SessionDatastore {
         }))
     }
 
-    /// For running with the server's state at a path of its own models: the operational datastore, which has the state.
-    /// Else this datastore.
+    /// For running with a path of state that is not stored in it: the operational datastore, which has the state of the
+    /// server, of providers, and what was pushed. Else this datastore.
     ///
     /// # Errors
     /// Those of the store.
@@ -51,10 +51,13 @@ impl SessionDatastore {
         let schema = self.schema();
         let target = path.target();
         let is_state = target.is_some_and(|target| !schema.node(target).is_config);
-        let is_of_server = is_state && self.module_of(path).is_some_and(is_state_module);
-        match is_of_server && self.datastore() == Datastore::Running {
-            true => self.sibling(Datastore::Operational),
-            false => Ok(self),
+        if !is_state || self.datastore() != Datastore::Running {
+            return Ok(self);
+        }
+        let is_of_server = self.module_of(path).is_some_and(is_state_module);
+        match !is_of_server && self.tree.view()?.has_content(path)? {
+            true => Ok(self),
+            false => self.sibling(Datastore::Operational),
         }
     }
 

@@ -24,6 +24,7 @@ const CLOSED_CHECK: Duration = Duration::from_millis(200);
 /// A program that takes part in commits before they are made.
 struct ProgramSubscriber {
     connection: SharedConnection,
+    role: usize,
     paths: Vec<String>,
     timeout: Duration,
     edits: bool,
@@ -39,7 +40,7 @@ struct ProgramSubscriber {
 pub(super) fn register(
     connection: &SharedConnection,
     tree: &Tree,
-    role: &CommitRole,
+    (number, role): (usize, &CommitRole),
 ) -> Result<Vec<SubscriptionGuard>> {
     let datastore = match &role.datastore {
         Some(name) => Datastore::parse(name)?,
@@ -56,6 +57,7 @@ pub(super) fn register(
     let mut guards = Vec::new();
     if has(CommitPhase::Update) || has(CommitPhase::Change) {
         let subscriber = ProgramSubscriber {
+            role: number,
             connection: Arc::clone(connection),
             paths: role.paths.clone(),
             timeout: seconds(role.timeout, CALL_TIMEOUT)?,
@@ -71,6 +73,7 @@ pub(super) fn register(
     }
     if has(CommitPhase::Done) {
         let reporter = Reporter {
+            role: number,
             connection: Arc::clone(connection),
             // Subscribed before the newest version is read, so that no commit is between both.
             events: tree.events(paths)?,
@@ -115,6 +118,7 @@ impl ProgramSubscriber {
             }
         }
         let mut message = Map::new();
+        message.insert("role".to_owned(), self.role.into());
         list.put(&mut message);
         message
     }
@@ -186,6 +190,7 @@ impl Subscriber for ProgramSubscriber {
 /// Reports the commits that are made, in order, each at least once.
 struct Reporter {
     connection: SharedConnection,
+    role: usize,
     tree: Tree,
     events: Events,
     paths: Vec<String>,
@@ -264,6 +269,7 @@ impl Reporter {
         let mut message = Map::new();
         let mut put = |name: &str, value: Json| message.insert(name.to_owned(), value);
         put("kind", "done".into());
+        put("role", self.role.into());
         put("datastore", self.tree.datastore().name().into());
         put("since", self.known.into());
         put("version", version.into());

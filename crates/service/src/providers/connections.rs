@@ -129,12 +129,12 @@ fn register(
     description: &ProviderDescription,
 ) -> Result<Connected> {
     let tree = anchor.running();
-    let state = description.state.iter();
+    let state = description.state.iter().enumerate();
     let state = state.map(|role| state::register(connection, tree, role));
-    let answered = description.operations.iter();
+    let answered = description.operations.iter().enumerate();
     let answered =
         answered.map(|role| operations::register(connection, service.operations(), anchor, role));
-    let commits = description.commits.iter();
+    let commits = description.commits.iter().enumerate();
     let commits = commits.map(|role| commits::register(connection, tree, role));
     Ok(Connected {
         anchor: tree.anchor_id(),

@@ -18,7 +18,10 @@ use crate::operations::{
 };
 
 /// An operation that a program answers.
-struct ProgramOperation(SharedConnection);
+struct ProgramOperation {
+    connection: SharedConnection,
+    role: usize,
+}
 
 /// Registers a role, until the result is dropped.
 ///
@@ -28,21 +31,25 @@ pub(super) fn register(
     connection: &SharedConnection,
     operations: &Arc<Operations>,
     anchor: &Anchor,
-    role: &OperationRole,
+    (number, role): (usize, &OperationRole),
 ) -> Result<OperationRegistration> {
     let options = OperationOptions {
         name: connection.name().to_owned(),
         priority: role.priority,
         timeout: seconds(role.timeout, OPERATION_TIMEOUT)?,
     };
-    let operation = Arc::new(ProgramOperation(Arc::clone(connection)));
+    let operation = Arc::new(ProgramOperation {
+        connection: Arc::clone(connection),
+        role: number,
+    });
     operations.register(anchor, &role.path, options, operation)
 }
 
-/// What the program is told of a call.
-fn message(call: &OperationCall) -> Map<String, Json> {
+/// A call as a message to the program.
+fn message(role: usize, call: &OperationCall) -> Map<String, Json> {
     let mut message = Map::new();
     let mut put = |name: &str, value: Json| message.insert(name.to_owned(), value);
+    put("role", role.into());
     put("path", path_text(&call.schema, &call.path));
     put("input", input(call));
     let session = &call.session;
@@ -69,8 +76,11 @@ impl Operation for ProgramOperation {
         let now = std::time::Instant::now();
         let timeout = call.state().deadline().saturating_duration_since(now);
         let is_wanted = || !call.has_ended();
-        let answer = self.0.call("operation", message(call), timeout, &is_wanted);
-        let answer = answer.map_err(|failure| failure.into_errors(self.0.name()))?;
+        let message = message(self.role, call);
+        let answer = self
+            .connection
+            .call("operation", message, timeout, &is_wanted);
+        let answer = answer.map_err(|failure| failure.into_errors(self.connection.name()))?;
         match data_of(answer) {
             None => Ok(no_data()),
             Some(output) => {
@@ -87,8 +97,8 @@ impl Operation for ProgramOperation {
     }
 
     fn abort(&self, call: &OperationCall) {
-        let mut message = message(call);
+        let mut message = message(self.role, call);
         message.insert("kind".to_owned(), "operation-abort".into());
-        self.0.send(&Json::Object(message));
+        self.connection.send(&Json::Object(message));
     }
 }

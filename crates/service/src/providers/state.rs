@@ -72,7 +72,7 @@ impl PushedState {
 pub(super) fn register(
     connection: &SharedConnection,
     tree: &Tree,
-    role: &StateRole,
+    (number, role): (usize, &StateRole),
 ) -> Result<Registration> {
     let at = InstancePath::parse_pattern(tree.schema(), &role.path)?;
     let timeout = seconds(role.timeout, CALL_TIMEOUT)?;
@@ -88,7 +88,7 @@ pub(super) fn register(
         }
         // The store's own timeout is a little longer, so that the program is told of the end of the call.
         false => Provider::new(name, move |request: &ProviderRequest| {
-            read(&connection, request, timeout)
+            read((&connection, number), request, timeout)
         })
         .with_timeout(timeout + timeout / 8),
     };
@@ -97,11 +97,12 @@ pub(super) fn register(
 }
 
 fn read(
-    connection: &SharedConnection,
+    (connection, role): (&SharedConnection, usize),
     request: &ProviderRequest,
     timeout: Duration,
 ) -> std::result::Result<DataTree, ProviderError> {
     let mut message = Map::new();
+    message.insert("role".to_owned(), role.into());
     message.insert("path".to_owned(), path_text(&request.schema, &request.path));
     let answer = connection.call("state", message, timeout, &|| true)?;
     let Some(data) = data_of(answer) else {
