@@ -39,11 +39,15 @@ Examples:
   espalier provide --state /ietf-system:system-state/clock --exec ./clock.sh \\
       --server unix:/run/espalier.sock
   espalier provide --operation /acme:rack/reset --exec ./reset.sh --server unix:/run/espalier.sock
-  espalier provide --on-change /acme:acl --exec ./check-acl.sh --server unix:/run/espalier.sock")]
+  espalier provide --on-change /acme:acl --exec sh --server unix:/run/espalier.sock -- check.sh")]
 pub struct Provide {
-    /// The program, with its arguments after it
-    #[arg(long, value_name = "PROGRAM", num_args = 1.., required = true, allow_hyphen_values = true)]
-    exec: Vec<String>,
+    /// The program
+    #[arg(long, value_name = "PROGRAM")]
+    exec: String,
+
+    /// Its arguments
+    #[arg(last = true)]
+    arguments: Vec<String>,
 
     /// The name in logs and messages; by default, that of the program
     #[arg(long)]
@@ -142,7 +146,7 @@ impl Provide {
     }
 
     fn name(&self) -> String {
-        let program = PathBuf::from(self.exec.first().map_or("", String::as_str));
+        let program = PathBuf::from(&self.exec);
         let stem = program
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned());
@@ -165,7 +169,8 @@ impl Provide {
             match message["kind"].as_str() {
                 // In order, each before the next.
                 Some("done") => {
-                    if let Err(reason) = run(&self.exec, &message, self.timeout) {
+                    if let Err(reason) = run((&self.exec, &self.arguments), &message, self.timeout)
+                    {
                         tracing::error!(reason, "the program failed after a commit");
                     }
                     progress.version = message["version"].as_u64().or(progress.version);
@@ -185,13 +190,14 @@ impl Provide {
         connection: &str,
         message: Json,
     ) {
-        let (remote, exec, timeout) = (Arc::clone(remote), self.exec.clone(), self.timeout);
+        let (remote, timeout) = (Arc::clone(remote), self.timeout);
+        let (exec, arguments) = (self.exec.clone(), self.arguments.clone());
         let (running, connection) = (Arc::clone(running), connection.to_owned());
         let is_one_too_many = running.fetch_add(1, Ordering::AcqRel) >= RUNS_MAX;
         std::thread::spawn(move || {
             let result = match is_one_too_many {
                 true => Err(format!("{RUNS_MAX} programs are running")),
-                false => run(&exec, &message, timeout),
+                false => run((&exec, &arguments), &message, timeout),
             };
             running.fetch_sub(1, Ordering::AcqRel);
             let Some(call) = message["call"].as_u64() else {
@@ -221,8 +227,11 @@ fn answer(call: u64, message: &Json, result: std::result::Result<Json, String>) 
 }
 
 /// Runs the program for a message. Returns what it printed, or why it refused.
-fn run(exec: &[String], message: &Json, timeout: f64) -> std::result::Result<Json, String> {
-    let (program, arguments) = exec.split_first().ok_or("no program")?;
+fn run(
+    (program, arguments): (&str, &[String]),
+    message: &Json,
+    timeout: f64,
+) -> std::result::Result<Json, String> {
     let text = |name: &str| match &message[name] {
         Json::String(text) => text.clone(),
         Json::Null => String::new(),

@@ -42,7 +42,7 @@ impl Program {
     /// Starts `espalier provide`.
     fn script(sandbox: &Sandbox, arguments: &[&str]) -> Self {
         let server = format!("unix:{SOCKET}");
-        let arguments = [&["provide"], arguments, &["--server", &server]].concat();
+        let arguments = [&["provide", "--server", &server], arguments].concat();
         Self(sandbox.command(&arguments).spawn().expect("the binary"))
     }
 
@@ -240,6 +240,7 @@ esac
         "/acme-firewall:reload",
         "--exec",
         "sh",
+        "--",
         "script.sh",
     ];
     let _script = Program::script(
@@ -319,7 +320,7 @@ p.run(sys.argv[1])
     });
     assert_eq!(
         (hanging.0, app_tag(&hanging.1)),
-        (412, json!("timeout")),
+        (500, json!("timeout")),
         "{}",
         hanging.1
     );
@@ -330,7 +331,7 @@ p.run(sys.argv[1])
     let dead = create_rule(&server, &json!({"name": "die"}));
     assert_eq!(
         (dead.0, app_tag(&dead.1)),
-        (412, json!("provider-unavailable")),
+        (500, json!("provider-unavailable")),
         "{}",
         dead.1
     );

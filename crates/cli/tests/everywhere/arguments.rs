@@ -90,6 +90,13 @@ pub fn command(request: &Request, base: Base) -> Option<Command> {
             target,
             value,
         } => Command::new(&["set", target, value]).with("--datastore", datastore),
+        Operation::Invoke { path, input } => match input.text {
+            "" => Command::new(&["rpc", path]),
+            text => Command {
+                input: text.to_owned(),
+                ..Command::new(&["rpc", path, "--input=-"])
+            },
+        },
         _ => return manage(&request.operation, base).map(|command| named(command, request)),
     };
     Some(named(command, request))

@@ -189,6 +189,11 @@ fn success(request: &Request, done: &process::Outcome, base: Base) -> Outcome {
             ..
         }) => compact(text),
         Operation::Read(_) => value(),
+        Operation::Invoke { .. } => match value() {
+            // What `--json` prints without an output.
+            without if without["output"].is_null() && without.get("output").is_some() => Json::Null,
+            output => output,
+        },
         Operation::Difference { .. } => lines().collect(),
         Operation::History { .. } => lines()
             .map(|commit| {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use espalier_service::access::Caller;
 use espalier_service::configuration::ConfigurationTrees;
+use espalier_service::server_state::{DescribedAnchor, ModuleTexts, ServedAnchor};
 use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
-use espalier_service::{AccessControl, ChangeNote, LoginPolicy, Service, SessionDatastore};
+use espalier_service::{AccessControl, Anchor, ChangeNote, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{
     CommitOptions, ConfirmOptions, Content, Datastore, Edit, ErrorOption, LoadMode, LoadOptions,
     Locks, Page, Resolution, Selection, Store, SystemClock, TestOption, Tree, WithDefaults,
@@ -23,7 +24,8 @@ use espalier_yang::data::{
     TreeBuilder, json, xml,
 };
 use espalier_yang::path::Fields;
-use espalier_yang::{InstancePath, Schema, Sink};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use espalier_yang::{InstancePath, NodeKind, Schema, Sink};
 use serde_json::{Value as Json, json};
 
 use crate::process::Sandbox;
@@ -44,6 +46,8 @@ type Result<T> = espalier_store::Result<T>;
 /// A store, and the sessions on it.
 pub struct Library {
     service: Service,
+    /// As long as it lives, the operations of the server are available.
+    _described: DescribedAnchor,
     running: Tree,
     base: Base,
     /// Who performs the operations.
@@ -88,6 +92,23 @@ fn caller_of(user: Option<&str>) -> Caller {
     }
 }
 
+fn describe(service: &Service, running: &Tree) -> DescribedAnchor {
+    let served = ServedAnchor {
+        anchor: Anchor::of(running).expect("an anchor"),
+        datastores: Vec::new(),
+        texts: ModuleTexts::new(
+            running.schema(),
+            &SchemaSource {
+                modules: ModuleSource::from_text(model()).into_iter().collect(),
+                ..SchemaSource::default()
+            },
+        ),
+        texts_url: String::new(),
+        restconf_capabilities: Vec::new(),
+    };
+    service.describe(served).expect("a description")
+}
+
 impl Library {
     /// Opens the store of a folder, for a user; everything is permitted if there is none.
     pub fn open(sandbox: &Sandbox, user: Option<&str>) -> Self {
@@ -104,8 +125,10 @@ impl Library {
         let trees = ConfigurationTrees::new(store, Some(running.clone()));
         let sessions = Sessions::new(Arc::new(SystemClock));
         let service = Service::new(trees, control, sessions, LoginPolicy::default());
+        let service = service.expect("the service of a test opens");
         Self {
-            service: service.expect("the service of a test opens"),
+            _described: describe(&service, &running),
+            service,
             running,
             base: Base::default(),
             caller: caller_of(user),
@@ -303,9 +326,38 @@ impl Library {
                 self.datastore("running", request)?.end()?;
                 Json::Null
             }
+            Operation::Invoke { path, input } => self.invoke(path, *input, request)?,
             _ => return self.versions(request),
         };
         Ok(Outcome::Success(result))
+    }
+
+    fn invoke(&self, path: &str, input: Body, request: &Request) -> Result<Json> {
+        let main = self.datastore("running", request)?;
+        let of = match InstancePath::parse_operation_path(main.schema(), path) {
+            Ok(_) => main,
+            Err(_) => main.server_state()?.expect("the state of the server"),
+        };
+        let schema = of.schema();
+        let path = InstancePath::parse_operation_path(schema, path)?;
+        let node = path.target().expect("an operation");
+        let mut children = schema.node(node).children.iter().copied();
+        let node = children.find(|&child| matches!(schema.node(child).kind, NodeKind::Input));
+        let tree = match input.text {
+            "" => DataTree::default(),
+            _ => {
+                let root = Root::Resource(node.expect("an input"));
+                parse_as(schema, root, input, MetadataMode::Ignored)?
+            }
+        };
+        let output = of.invoke(&path, &tree)?;
+        if output.nodes.is_empty() {
+            return Ok(Json::Null);
+        }
+        let mut printer = json::Printer::new(schema, Vec::new(), PrintOptions::default());
+        output.emit(&mut printer).expect("a document");
+        let text = printer.finish().expect("a document");
+        Ok(serde_json::from_slice(&text).expect("JSON"))
     }
 
     fn versions(&self, request: &Request) -> Result<Outcome> {
@@ -457,8 +509,24 @@ fn parse(schema: &Schema, body: Body, metadata: MetadataMode) -> Result<DataTree
     Ok(builder.finish()?)
 }
 
+fn parse_as(schema: &Schema, root: Root, body: Body, metadata: MetadataMode) -> Result<DataTree> {
+    let mut builder = TreeBuilder::new();
+    parse_root(schema, root, body, metadata, &mut builder)?;
+    Ok(builder.finish()?)
+}
+
 fn parse_into(
     schema: &Schema,
+    body: Body,
+    metadata: MetadataMode,
+    sink: &mut dyn Sink,
+) -> Result<()> {
+    parse_root(schema, Root::Datastore, body, metadata, sink)
+}
+
+fn parse_root(
+    schema: &Schema,
+    root: Root,
     body: Body,
     metadata: MetadataMode,
     sink: &mut dyn Sink,
@@ -469,8 +537,8 @@ fn parse_into(
     };
     let text = body.text.as_bytes();
     Ok(match body.format {
-        Format::Json => json::parse(schema, Root::Datastore, text, sink, &options),
-        Format::Xml => xml::parse(schema, Root::Datastore, text, sink, &options),
+        Format::Json => json::parse(schema, root, text, sink, &options),
+        Format::Xml => xml::parse(schema, root, text, sink, &options),
     }?)
 }
 

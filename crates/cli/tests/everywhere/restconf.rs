@@ -139,6 +139,7 @@ impl Restconf {
                 let text = self.one_leaf(target, value).ok_or(TEXTS)?;
                 self.send("PATCH", datastore, "/", (Format::Json, text))
             }
+            Operation::Invoke { path, input } => self.invocation(path, *input),
             Operation::History { .. }
             | Operation::Difference { .. }
             | Operation::Rollback { .. } => {
@@ -147,6 +148,21 @@ impl Restconf {
             _ => return Err(OPERATIONS),
         };
         Ok(sent)
+    }
+
+    /// An RPC is a resource of its own, an action is one of data.
+    fn invocation(&self, path: &str, input: Body) -> HttpRequest {
+        let body = (input.format, input.text.to_owned());
+        let root = match path[1..].contains('/') {
+            true => "/restconf/data",
+            false => "/restconf/operations",
+        };
+        let sent = self.send("POST", "running", "/", body);
+        HttpRequest {
+            url: format!("{}{}{root}{path}", self.server.url, self.prefix),
+            body: sent.body.filter(|_| !input.text.is_empty()),
+            ..sent
+        }
     }
 
     /// A request for one resource.
@@ -366,6 +382,12 @@ impl FrontEnd for Restconf {
         }
         if let Operation::Read(read) = &request.operation {
             return Outcome::Success(data(read, &text));
+        }
+        if let Operation::Invoke { .. } = &request.operation {
+            return Outcome::Success(match text.is_empty() {
+                true => Json::Null,
+                false => serde_json::from_str(&text).expect("JSON"),
+            });
         }
         let header = |name: &str| answer.headers().get(name)?.to_str().ok();
         let version = header("espalier-version").and_then(|text| text.parse().ok());

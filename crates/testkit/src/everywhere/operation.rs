@@ -193,6 +193,13 @@ pub enum Operation {
         /// The version.
         version: u64,
     },
+    /// Invokes an RPC or action (RFC 7950 §7.14, §7.15).
+    Invoke {
+        /// The RPC, or the action below its instance.
+        path: &'static str,
+        /// The input; empty for none.
+        input: Body,
+    },
 }
 
 impl Default for Operation {

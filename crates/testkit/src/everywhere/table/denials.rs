@@ -1,5 +1,6 @@
 //! What access rules deny to a user. See [`access_rules`](super::access_rules).
 
+use super::invocations;
 use super::requests::{
     break_lock, cancel, commit, confirmed_commit, create, delete, delete_in, discard, edit,
     edit_with, json, load, load_over, lock, merge, partial_lock, read, read_in, replace, set,
@@ -17,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         candidates(),
         locks(),
         earlier_versions(),
+        invocations::denied(),
     ]
 }
 

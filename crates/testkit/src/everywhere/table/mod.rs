@@ -7,6 +7,7 @@ mod denials;
 mod edits;
 mod filters;
 mod history;
+mod invocations;
 mod locks;
 mod reads;
 mod regressions;
@@ -65,6 +66,7 @@ pub fn cases() -> Vec<(&'static str, Vec<Case>)> {
         ("candidates", candidates::cases()),
         ("datastores", datastores::cases()),
         ("history", history::cases()),
+        ("invocations", invocations::cases()),
         ("regressions", regressions::cases()),
     ]
 }

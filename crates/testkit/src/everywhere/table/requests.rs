@@ -20,6 +20,11 @@ pub fn xml(text: &'static str) -> Body {
     Body { format, text }
 }
 
+/// An invocation of an RPC or action.
+pub fn invoke(path: &'static str, input: Body) -> Operation {
+    Operation::Invoke { path, input }
+}
+
 /// A read of running.
 pub fn read(path: &'static str) -> Read {
     Read {
