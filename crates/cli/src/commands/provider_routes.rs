@@ -32,9 +32,11 @@ use crate::endpoint::{MESSAGES_PATH, PROVIDERS_PATH};
 /// A program that reads nothing for this long counts as disconnected.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// After this time without a message, one without meaning is sent: so that a program that is gone is noticed soon, since
-/// until then calls of it wait.
+/// After this time without a message, one without meaning is sent.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// The same while calls wait for answers: a program that is gone is only noticed by a message to it.
+const HEARTBEAT_IN_CALL: Duration = Duration::from_millis(200);
 
 /// How often the stream looks whether the program is still there.
 const CLOSED_CHECK: Duration = Duration::from_millis(200);
@@ -119,13 +121,20 @@ fn run(connection: &ProviderConnection, mut writer: BodyWriter) -> io::Result<()
                 writer.write_all(b"\n")?;
             }
             None if writer.is_closed() => return Err(io::ErrorKind::BrokenPipe.into()),
-            None if sent.elapsed() < HEARTBEAT => continue,
+            None if sent.elapsed() < heartbeat(connection) => continue,
             None => writeln!(writer, "{}", json!({"ping": true}))?,
         }
         writer.send_now()?;
         sent = Instant::now();
     }
     writer.end()
+}
+
+fn heartbeat(connection: &ProviderConnection) -> Duration {
+    match connection.is_called() {
+        true => HEARTBEAT_IN_CALL,
+        false => HEARTBEAT,
+    }
 }
 
 /// Messages of a program.

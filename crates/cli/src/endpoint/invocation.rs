@@ -67,7 +67,7 @@ impl Invocation {
             return Ok(DataTree::default());
         };
         match &self.document {
-            Some((text, format)) => parse(schema, input, text, *format),
+            Some((text, format)) => parse(schema, (path, input), text, *format),
             None => {
                 let nodes = self.arguments.iter();
                 let nodes = nodes.map(|(name, value)| argument(schema, input, name, value));
@@ -134,9 +134,17 @@ pub(super) fn print_output(
     })
 }
 
-fn parse(schema: &Schema, input: NodeId, text: &[u8], format: Format) -> Result<DataTree> {
+fn parse(
+    schema: &Schema,
+    (path, input): (&InstancePath, NodeId),
+    text: &[u8],
+    format: Format,
+) -> Result<DataTree> {
     let mut builder = TreeBuilder::new();
-    let options = ParseOptions::default();
+    let options = ParseOptions {
+        place: path.clone(),
+        ..ParseOptions::default()
+    };
     let root = Root::Resource(input);
     match document::parse(format, schema, root, &mut &*text, &mut builder, &options) {
         Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish()?),

@@ -347,7 +347,7 @@ impl Library {
             "" => DataTree::default(),
             _ => {
                 let root = Root::Resource(node.expect("an input"));
-                parse_as(schema, root, input, MetadataMode::Ignored)?
+                parse_input(schema, root, &path, input)?
             }
         };
         let output = of.invoke(&path, &tree)?;
@@ -509,9 +509,13 @@ fn parse(schema: &Schema, body: Body, metadata: MetadataMode) -> Result<DataTree
     Ok(builder.finish()?)
 }
 
-fn parse_as(schema: &Schema, root: Root, body: Body, metadata: MetadataMode) -> Result<DataTree> {
+fn parse_input(schema: &Schema, root: Root, path: &InstancePath, body: Body) -> Result<DataTree> {
     let mut builder = TreeBuilder::new();
-    parse_root(schema, root, body, metadata, &mut builder)?;
+    let options = ParseOptions {
+        place: path.clone(),
+        ..ParseOptions::default()
+    };
+    parse_with(schema, root, body, &options, &mut builder)?;
     Ok(builder.finish()?)
 }
 
@@ -521,24 +525,24 @@ fn parse_into(
     metadata: MetadataMode,
     sink: &mut dyn Sink,
 ) -> Result<()> {
-    parse_root(schema, Root::Datastore, body, metadata, sink)
-}
-
-fn parse_root(
-    schema: &Schema,
-    root: Root,
-    body: Body,
-    metadata: MetadataMode,
-    sink: &mut dyn Sink,
-) -> Result<()> {
     let options = ParseOptions {
         metadata,
         ..ParseOptions::default()
     };
+    parse_with(schema, Root::Datastore, body, &options, sink)
+}
+
+fn parse_with(
+    schema: &Schema,
+    root: Root,
+    body: Body,
+    options: &ParseOptions,
+    sink: &mut dyn Sink,
+) -> Result<()> {
     let text = body.text.as_bytes();
     Ok(match body.format {
-        Format::Json => json::parse(schema, root, text, sink, &options),
-        Format::Xml => xml::parse(schema, root, text, sink, &options),
+        Format::Json => json::parse(schema, root, text, sink, options),
+        Format::Xml => xml::parse(schema, root, text, sink, options),
     }?)
 }
 

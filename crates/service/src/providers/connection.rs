@@ -128,6 +128,11 @@ impl ProviderConnection {
         self.outbox.next(timeout)
     }
 
+    /// Whether a call waits for an answer.
+    pub fn is_called(&self) -> bool {
+        !self.pending.lock().is_empty()
+    }
+
     /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
         self.outbox.is_closed()

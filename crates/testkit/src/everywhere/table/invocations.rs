@@ -167,7 +167,7 @@ fn datastores() -> Case {
                 r#"{"ietf-netconf:input":{"target":{"startup":[null]},"source":{"running":[null]}}}"#,
             ),
         ))
-        .fails("invalid-value", running("/ietf-netconf:delete-config"))
+        .fails("unknown-element", running("/ietf-netconf:delete-config"))
         .ok(Operation::Copy {
             from: "running",
             to: "factory-default",
