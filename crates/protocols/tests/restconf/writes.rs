@@ -208,7 +208,7 @@ fn methods_that_a_resource_lacks_are_405() {
 }
 
 #[test]
-fn operations_are_not_supported_yet() {
+fn operations_that_nobody_answers_are_not_supported() {
     let server = Server::start();
     let paths = [
         "/restconf/operations/garden:prune",
