@@ -14,8 +14,8 @@ use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
 use crate::denied::{DeniedCounters, DeniedRequests};
 use crate::identity::{
-    Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, Identity, Method,
-    PasswdFile, Peer, RandomError, TokenStore,
+    Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, ExternalPasswords,
+    Identity, Method, NameService, Peer, RandomError, TokenStore,
 };
 use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
 use crate::session::{Session, Sessions};
@@ -56,6 +56,8 @@ pub struct LoginPolicy {
     pub anonymous: Anonymous,
     /// The certificates, in DER, of the authorities that the TLS server trusts.
     pub authorities: Vec<Vec<u8>>,
+    /// The passwords of users that are not in ietf-system.
+    pub external_passwords: Option<Arc<dyn ExternalPasswords>>,
 }
 
 impl Service {
@@ -72,8 +74,11 @@ impl Service {
         let trees = Arc::new(trees);
         let tokens = TokenStore::new(Arc::clone(trees.store().driver()));
         let audit = ServiceLog::new(Arc::clone(trees.store().driver()));
-        let authenticator = Authenticator::new(tokens, PasswdFile, login.anonymous);
-        let authenticator = authenticator.map_err(no_random_bytes)?;
+        let authenticator = Authenticator::new(tokens, NameService, login.anonymous);
+        let mut authenticator = authenticator.map_err(no_random_bytes)?;
+        if let Some(external) = login.external_passwords {
+            authenticator = authenticator.with_external_passwords(external);
+        }
         let accounts = Accounts::new(Arc::clone(&trees), authenticator, login.authorities);
         if control == AccessControl::Rules {
             accounts.refresh()?;

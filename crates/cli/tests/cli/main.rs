@@ -22,6 +22,8 @@ mod interfaces_data;
 mod inventory;
 mod kill;
 mod overwriting;
+#[cfg(feature = "pam")]
+mod pam;
 mod private_files;
 mod process;
 mod secrets;
