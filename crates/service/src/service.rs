@@ -242,8 +242,8 @@ impl Service {
     ///
     /// # Errors
     /// Those of reading the rules.
-    pub fn access_policy(&self, tree: &Tree) -> Result<Arc<AccessPolicy>> {
-        self.inner.rules.policy(tree, tree.schema())
+    pub fn access_policy(&self, tree: &Tree, schema: &Arc<Schema>) -> Result<Arc<AccessPolicy>> {
+        self.inner.rules.policy(tree, schema)
     }
 
     /// What a user may do with collections and statistics.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_service::access::Caller;
+use espalier_service::server_state::state_schema_of;
 use espalier_service::session::{NewSession, Session, SessionKind, Transport};
 use espalier_service::{ChangeNote, Service, SessionDatastore};
 use espalier_store::{
@@ -296,6 +297,17 @@ impl Endpoint for Local {
         }
     }
 
+    fn schema_of_path(&self, path: &str, version: Option<u64>) -> Result<Arc<Schema>> {
+        let schema = self.schema_at(version)?;
+        match state_schema_of(&schema, path)? {
+            None => Ok(schema),
+            Some(_) => Err(Failure::usage(format!(
+                "{path} is state of a server, which a store does not have"
+            ))
+            .hint("read it from the server: --server URL")),
+        }
+    }
+
     fn revert_modules(&self, failure: Failure) -> Failure {
         match &self.replaced {
             Some(replaced) => replaced.revert(&self.store, failure),
@@ -312,7 +324,7 @@ impl Endpoint for Local {
             Some(version) => self.of.at(version)?,
             None => self.of.view()?,
         };
-        print_view(&view, view.schema(), read, out)
+        print_view(&view, read, out)
     }
 
     fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {

@@ -2,16 +2,18 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use espalier_service::access::{AccessPolicy, AccessReason, Caller, Explanation};
+use espalier_service::server_state::state_schema_of;
 use espalier_store::{AccessOperation, DenyMark};
 use espalier_yang::InstancePath;
 use serde_json::json;
 
+use super::import_permissions::ImportPermissions;
 use super::user_store::UserStore;
 use crate::settings::Settings;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Show which access rule decides
+/// Show which access rule decides, or make rules of the permissions of sysrepo
 #[derive(Args, Debug)]
 pub struct AccessCommand {
     #[command(subcommand)]
@@ -21,6 +23,7 @@ pub struct AccessCommand {
 #[derive(Subcommand, Debug)]
 enum Command {
     Explain(Explain),
+    ImportPermissions(ImportPermissions),
 }
 
 impl AccessCommand {
@@ -28,14 +31,17 @@ impl AccessCommand {
     pub fn run(&self, settings: Settings) -> Result<()> {
         match &self.command {
             Command::Explain(command) => command.run(settings),
+            Command::ImportPermissions(command) => command.run(settings),
         }
     }
 
     /// Whether results and errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
-        match &self.command {
-            Command::Explain(command) => command.user_store.output_options().json,
-        }
+        let user_store = match &self.command {
+            Command::Explain(command) => &command.user_store,
+            Command::ImportPermissions(command) => &command.user_store,
+        };
+        user_store.output_options().json
     }
 }
 
@@ -83,7 +89,12 @@ impl Explain {
         let tree = service.configuration().served().ok_or_else(|| {
             Failure::data("there is no such anchor in the store").hint("add --anchor NAME")
         })?;
-        let policy = service.access_policy(&tree)?;
+        let schema = match self.operation {
+            Operation::Exec => None,
+            _ => state_schema_of(tree.schema(), &self.path)?,
+        };
+        let schema = schema.as_ref().unwrap_or(tree.schema());
+        let policy = service.access_policy(&tree, schema)?;
         let caller = Caller {
             user: self.user.clone(),
             groups: self.group.clone(),
