@@ -15,7 +15,8 @@ use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilde
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
-use crate::endpoint::upgrade::{self, ReplacedModules};
+use crate::endpoint::applied_modules::AppliedModules;
+use crate::endpoint::upgrade;
 use crate::endpoint::{
     Change, Changed, Differences, Endpoint, Loaded, OpenMode, OperationRequest, Outcome, Read,
     Rollback, Upload, diff_lines, open_engine, open_for_command, perform, print_view,
@@ -30,7 +31,7 @@ pub struct Local {
     of: SessionDatastore,
     store: Store,
     source: SchemaSource,
-    replaced: Option<ReplacedModules>,
+    applied: AppliedModules,
     author: String,
     comment: String,
 }
@@ -70,22 +71,19 @@ pub fn open_tree(settings: &Settings) -> Result<Tree> {
     Ok(open_with_modules(open_store(settings)?, settings, source)?.0)
 }
 
-/// Opens the tree in an open store. Returns also the previous modules of the schema set, if they were replaced.
+/// Opens the tree in an open store. Returns also what was done to its modules.
 fn open_with_modules(
     store: Store,
     settings: &Settings,
     source: Option<SchemaSource>,
-) -> Result<(Tree, Option<ReplacedModules>)> {
-    let replaced = upgrade::apply_modules(&store, settings, source)?;
-    if let Some(replaced) = &replaced {
-        upgrade::log_report(replaced.report());
+) -> Result<(Tree, AppliedModules)> {
+    let applied = upgrade::apply_modules(&store, settings, source)?;
+    if let Some(report) = applied.report() {
+        upgrade::log_report(report);
     }
     match tree_of(&store, settings) {
-        Ok(tree) => Ok((tree, replaced)),
-        Err(failure) => Err(match &replaced {
-            Some(replaced) => replaced.revert(&store, failure),
-            None => failure,
-        }),
+        Ok(tree) => Ok((tree, applied)),
+        Err(failure) => Err(applied.revert(&store, failure)),
     }
 }
 
@@ -138,9 +136,9 @@ impl Local {
         // As in `open_tree`.
         let source = modules::source(settings)?;
         let store = open_store_for_command(settings, open_mode)?;
-        let (tree, replaced) = open_with_modules(store, settings, source)?;
+        let (tree, applied) = open_with_modules(store, settings, source)?;
         Ok(Self {
-            replaced,
+            applied,
             ..Self::new(tree, settings)?
         })
     }
@@ -167,7 +165,7 @@ impl Local {
             of: service.datastore(&session, tree),
             store,
             source,
-            replaced: None,
+            applied: AppliedModules::default(),
             author: settings.author().to_owned(),
             comment: settings.comment.clone().unwrap_or_default(),
         })
@@ -309,10 +307,7 @@ impl Endpoint for Local {
     }
 
     fn revert_modules(&self, failure: Failure) -> Failure {
-        match &self.replaced {
-            Some(replaced) => replaced.revert(&self.store, failure),
-            None => failure,
-        }
+        self.applied.revert(&self.store, failure)
     }
 
     fn load(&self, upload: Upload<'_>) -> Result<Loaded> {

@@ -32,7 +32,7 @@ const RECORDS_PARAMETERS: &[Parameter] = &[
     Parameter::new("order", "the order [newest-first]")
         .of_type(ParameterType::OneOf(&["newest-first", "oldest-first"])),
     Parameter::new("limit", "maximum page size [1000]")
-        .of_type(ParameterType::Integer(0, AUDIT_PAGE_MAX as u64)),
+        .of_type(ParameterType::Integer(1, AUDIT_PAGE_MAX as u64)),
     Parameter::new("after", "`next` of the previous page"),
 ];
 

@@ -254,17 +254,17 @@ fn nodes_whose_state_is_beyond_the_depth_are_shown() {
         (
             "/",
             3,
-            r#"{"m:device":[{"id":"a","port":[{}],"counters":{}}]}"#,
+            r#"{"m:device":[{"id":"a","counters":{},"port":[{}]}]}"#,
         ),
         (
             "/",
             4,
-            r#"{"m:device":[{"id":"a","port":[{"n":1,"up":true}],"counters":{"in":"1"}}]}"#,
+            r#"{"m:device":[{"id":"a","counters":{"in":"1"},"port":[{"n":1,"up":true}]}]}"#,
         ),
         (
             "/device[id='a']",
             2,
-            r#"{"m:device":[{"id":"a","port":[{}],"counters":{}}]}"#,
+            r#"{"m:device":[{"id":"a","counters":{},"port":[{}]}]}"#,
         ),
     ] {
         assert_eq!(

@@ -103,8 +103,9 @@ pub struct List {
     selection: Selection,
 
     /// The maximum number of records
-    #[arg(long, value_name = "COUNT", default_value = "100")]
-    limit: usize,
+    #[arg(long, value_name = "COUNT", default_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 
     /// Print the oldest first
     #[arg(long)]
@@ -121,7 +122,7 @@ impl List {
             query.order = AuditOrder::OldestFirst;
         }
         let log = self.log_option.open(settings)?;
-        each_page(&log, query, self.limit, &mut |record| {
+        each_page(&log, query, self.limit as usize, &mut |record| {
             print(record, self.log_option.output_options.json)
         })
     }
