@@ -92,7 +92,7 @@ fn pam_verifies_users_that_are_not_in_ietf_system() {
 fn a_user_of_ietf_system_has_its_password_there() {
     let (sandbox, access) = store();
     let service = PamService::new(
-        "permit",
+        "own-password",
         "auth required pam_permit.so\naccount required pam_permit.so\n",
     );
     add_user(&sandbox, &["maria"]);
