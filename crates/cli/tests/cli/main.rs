@@ -24,6 +24,7 @@ mod kill;
 mod overwriting;
 #[cfg(feature = "pam")]
 mod pam;
+mod permissions;
 mod private_files;
 mod process;
 mod secrets;

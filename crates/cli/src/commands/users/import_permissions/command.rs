@@ -30,7 +30,7 @@ names of sysrepo's, so that they are those of the operating system for users of 
 users with `espalier user add NAME --group GROUP`.
 
 Examples:
-  sysrepoctl --list | espalier access import-permissions - --dry-run --store embedded:data
+  espalier access import-permissions - --dry-run --store embedded:data < modules.txt
   espalier access import-permissions modules.txt --store embedded:data")]
 pub struct ImportPermissions {
     /// The table; `-` is standard input
