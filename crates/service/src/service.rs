@@ -177,7 +177,10 @@ impl Service {
         Ok(match identity.method {
             Method::Anonymous => true,
             Method::Certificate => {
-                self.inner.accounts.is_empty() && self.access_config()?.groups.is_empty()
+                let accounts = &self.inner.accounts;
+                accounts.is_empty()
+                    && !accounts.authenticator().has_external_passwords()
+                    && self.access_config()?.groups.is_empty()
             }
             Method::Password | Method::Token | Method::UnixPeer => identity.is_recovery,
         })

@@ -75,6 +75,11 @@ impl Authenticator {
         self
     }
 
+    /// Whether there are users beyond those of ietf-system: see [`Self::with_external_passwords`].
+    pub fn has_external_passwords(&self) -> bool {
+        self.passwords.has_external()
+    }
+
     /// Replaces the users, after a commit has changed them.
     pub fn set_users(&self, users: Arc<Users>) {
         *self.users.write() = users;
