@@ -65,17 +65,18 @@ fn owner_group_and_others_have_the_access_of_sysrepo() {
     let server = sandbox.serve(&access);
     // The address is of ietf-ip, in the tree of ietf-interfaces: the mode of the latter counts, as in sysrepo.
     let address = format!("{ETH0}/ietf-ip:ipv4/mtu");
-    for (user, may_read, may_write) in [
+    let users = [
         ("root", true, true),
         ("maria", true, true),
         ("clerk", true, false),
         ("guest", false, false),
         ("nobody", false, false),
-    ] {
+    ];
+    for (mtu, (user, may_read, may_write)) in (1400..).zip(users) {
         let login = [("authorization", &*basic(user, PASSWORD))];
         for (path, value) in [
-            (&*format!("{ETH0}/description"), "new"),
-            (&*address, "1400"),
+            (&*format!("{ETH0}/description"), user),
+            (&*address, &*mtu.to_string()),
         ] {
             let url = format!("/restconf/data{path}");
             let status = send(&server, "GET", &url, &login, "").status;

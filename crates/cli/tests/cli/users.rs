@@ -440,6 +440,16 @@ fn decisions_on_another_anchor_are_explained_with_the_rules_of_the_served_one() 
     assert_eq!(explain(&["default"], "default"), true);
 }
 
+#[cfg(not(feature = "pam"))]
+#[test]
+fn a_program_without_pam_refuses_its_option() {
+    let (sandbox, access) = store();
+    let serve = [&["serve", "--pam-service", "login"], &access[..]].concat();
+    let error = sandbox.run(&serve).failed(2);
+    assert!(error.contains("built without PAM"), "{error}");
+    assert!(error.contains("libpam0g-dev"), "{error}");
+}
+
 /// Collects the content of all files below a folder.
 fn contents(folder: &Path) -> Vec<u8> {
     let mut all = Vec::new();
