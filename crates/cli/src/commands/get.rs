@@ -106,7 +106,7 @@ impl Get {
         match endpoint.read(&read, &mut output::stdout(self.format.form()))? {
             Found::Something => Ok(()),
             Found::Nothing => {
-                let place = path.to_instance_identifier(&*schema);
+                let place = path.to_instance_identifier(&schema);
                 Err(Failure::nothing_at(&self.path, place))
             }
         }

@@ -25,8 +25,14 @@ const RECORDS_PARAMETERS: &[Parameter] = &[
     Parameter::new("user", "records of this user"),
     Parameter::new("session", "records of the session with this id"),
     Parameter::new("operation", "records of this operation, such as edit"),
-    Parameter::new("result", "ok, error for any error, or an error-tag"),
-    Parameter::new("path", "records with this path, or one below it"),
+    Parameter::new(
+        "result",
+        "ok, error for any error, an error-tag, or a kind of errors",
+    ),
+    Parameter::new(
+        "path",
+        "records with this path, or one below it: an instance identifier, or the path of a request",
+    ),
     Parameter::new("from", "the first time, RFC 3339"),
     Parameter::new("until", "the end: the first time that is not included"),
     Parameter::new("order", "the order [newest-first]")

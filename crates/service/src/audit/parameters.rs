@@ -5,6 +5,7 @@ use espalier_yang::ErrorTag;
 
 use super::criteria::ResultCriterion;
 use super::query::{AUDIT_PAGE_MAX, AuditOrder, AuditQuery};
+use super::record::PROBLEM_KINDS;
 use crate::time_text::time_text;
 
 impl AuditQuery {
@@ -47,7 +48,7 @@ impl AuditQuery {
                 criteria.result = Some(match value {
                     "ok" => ResultCriterion::Ok,
                     "error" => ResultCriterion::AnyError,
-                    tag if is_error_tag(tag) => ResultCriterion::ErrorTag(tag.to_owned()),
+                    tag if is_error(tag) => ResultCriterion::ErrorTag(tag.to_owned()),
                     _ => return Err(invalid(RESULT)),
                 });
             }
@@ -106,16 +107,20 @@ impl AuditQuery {
     }
 }
 
-const RESULT: &str = "write ok, error, or an error-tag of RFC 6241 such as access-denied";
+const RESULT: &str = "write ok, error, an error-tag such as access-denied, or a kind of errors of collections and statistics such as missing";
 
-const PATH: &str = "write an instance identifier such as /m:c/l[k='v']";
+const PATH: &str = "write an instance identifier such as /m:c/l[k='v'], or the path of a request such as /documents/cars";
 
-/// Whether a text is an error-tag (RFC 6241 appendix A).
-fn is_error_tag(text: &str) -> bool {
-    ErrorTag::ALL.iter().any(|tag| tag.as_str() == text)
+/// What the paths of requests begin with that have them in their records.
+const REQUESTS: [&str; 3] = ["audit", "documents", "stats"];
+
+/// Whether a text is an error-tag (RFC 6241 appendix A) or a kind of errors.
+fn is_error(text: &str) -> bool {
+    PROBLEM_KINDS.contains(&text) || ErrorTag::ALL.iter().any(|tag| tag.as_str() == text)
 }
 
-/// Whether a text can be the beginning of the paths in records: its first node has the name of its module.
+/// Whether a text can be the beginning of the paths in records: its first node has the name of its module, or it is the
+/// path of a request.
 fn is_path(text: &str) -> bool {
     let is_name = |name: &str| {
         let is_part = |c: char| c.is_alphanumeric() || "_-.".contains(c);
@@ -126,7 +131,9 @@ fn is_path(text: &str) -> bool {
     };
     let first = path.split(['/', '[']).next().unwrap_or_default();
     let named = first.split_once(':');
-    path.is_empty() || named.is_some_and(|(module, name)| is_name(module) && is_name(name))
+    path.is_empty()
+        || REQUESTS.contains(&first)
+        || named.is_some_and(|(module, name)| is_name(module) && is_name(name))
 }
 
 const TIME: &str = "write a time as in 2026-11-28T12:00:00Z";
@@ -166,6 +173,14 @@ mod tests {
             .collect();
         assert_eq!(written, values);
         for (name, value) in [
+            ("result", "missing"),
+            ("path", "/documents/cars"),
+            ("path", "/stats"),
+            ("path", "/"),
+        ] {
+            query.set(name, value).unwrap();
+        }
+        for (name, value) in [
             ("operation", "teleport"),
             ("from", "yesterday"),
             ("order", "up"),
@@ -173,6 +188,7 @@ mod tests {
             ("limit", "0"),
             ("limit", "1001"),
             ("result", "teapot"),
+            ("path", "/documentation"),
             ("result", ""),
             ("path", "m:a"),
             ("path", "//"),

@@ -42,11 +42,12 @@ struct Selection {
     #[arg(long, value_name = "NAME")]
     operation: Option<String>,
 
-    /// With this result: ok, error for any error, or an error-tag such as access-denied
+    /// With this result: ok, error for any error, an error-tag such as access-denied, or a kind of errors of collections
+    /// and statistics such as missing
     #[arg(long, value_name = "RESULT")]
     result: Option<String>,
 
-    /// With this path or one below it, an instance identifier
+    /// With this path or one below it: an instance identifier, or the path of a request such as /documents/cars
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
 
