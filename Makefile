@@ -3,8 +3,9 @@
 
 CARGO ?= cargo
 BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
-TEST_PACKAGES := openssl redis-server etcd-server etcd-client postgresql libcurl4 faketime
-ALL_DRIVERS := espalier-cli/all
+TEST_PACKAGES := openssl redis-server etcd-server etcd-client postgresql libcurl4 faketime libpam0g-dev
+# PAM is not in the default build: it needs a library that not every system has.
+ALL_FEATURES := espalier-cli/all,espalier-cli/pam
 
 .DEFAULT_GOAL := help
 .PHONY: help setup servers build run test check fmt bench performance clean
@@ -28,13 +29,13 @@ run: build ## Make an example network, load it, serve it and print three command
 	@./scripts/run-example
 
 test: servers ## Run every test, with servers that they start (ESPALIER_TEST_SERVERS=redis,etcd narrows the set).
-	$(CARGO) test --workspace --features $(ALL_DRIVERS) --locked --no-fail-fast
+	$(CARGO) test --workspace --features $(ALL_FEATURES) --locked --no-fail-fast
 
 check: setup ## Formatting, clippy and tidy.
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 \
 		|| rustup component add clippy rustfmt
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --features $(ALL_DRIVERS) --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --features $(ALL_FEATURES) --all-targets --locked -- -D warnings
 	$(CARGO) xtask tidy
 
 fmt: ## Format the code.

@@ -228,6 +228,8 @@ pub struct Settings {
     pub unix_socket: Option<PathBuf>,
     /// Its permissions, octal.
     pub unix_socket_mode: Option<String>,
+    /// The PAM service that verifies the passwords of users that are not in ietf-system.
+    pub pam_service: Option<String>,
     /// Whether clients are served without authentication, also on addresses beyond loopback.
     pub insecure_no_authentication: Option<bool>,
     /// Whether users may log in without TLS on addresses beyond loopback.
@@ -339,6 +341,7 @@ impl Settings {
             tls_self_signed: path("ESPALIER_TLS_SELF_SIGNED"),
             unix_socket: path("ESPALIER_UNIX_SOCKET"),
             unix_socket_mode: text("ESPALIER_UNIX_SOCKET_MODE"),
+            pam_service: text("ESPALIER_PAM_SERVICE"),
             insecure_no_authentication: parsed(variable, "ESPALIER_INSECURE_NO_AUTHENTICATION")?,
             insecure_no_tls: parsed(variable, "ESPALIER_INSECURE_NO_TLS")?,
             allowed_host: list("ESPALIER_ALLOWED_HOST", ','),
@@ -413,6 +416,7 @@ impl Settings {
             tls_self_signed: self.tls_self_signed.or(weaker.tls_self_signed),
             unix_socket: self.unix_socket.or(weaker.unix_socket),
             unix_socket_mode: self.unix_socket_mode.or(weaker.unix_socket_mode),
+            pam_service: self.pam_service.or(weaker.pam_service),
             insecure_no_tls: self.insecure_no_tls.or(weaker.insecure_no_tls),
             insecure_no_authentication: self
                 .insecure_no_authentication

@@ -193,6 +193,7 @@ fn is_recorded(error: &AuthenticationError) -> bool {
             | AuthenticationError::Busy
             | AuthenticationError::TooManyFailures { .. }
             | AuthenticationError::Store(_)
+            | AuthenticationError::Groups(_)
             | AuthenticationError::Configuration(_)
     )
 }

@@ -14,8 +14,8 @@ use crate::configuration::ConfigurationTrees;
 use crate::datastore::SessionDatastore;
 use crate::denied::{DeniedCounters, DeniedRequests};
 use crate::identity::{
-    Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, Identity, Method,
-    PasswdFile, Peer, RandomError, TokenStore,
+    Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, ExternalPasswords,
+    Identity, Method, NameService, Peer, RandomError, TokenStore,
 };
 use crate::operations::Operations;
 use crate::providers::ProviderConnections;
@@ -60,6 +60,8 @@ pub struct LoginPolicy {
     pub anonymous: Anonymous,
     /// The certificates, in DER, of the authorities that the TLS server trusts.
     pub authorities: Vec<Vec<u8>>,
+    /// The passwords of users that are not in ietf-system.
+    pub external_passwords: Option<Arc<dyn ExternalPasswords>>,
 }
 
 impl Service {
@@ -76,8 +78,11 @@ impl Service {
         let trees = Arc::new(trees);
         let tokens = TokenStore::new(Arc::clone(trees.store().driver()));
         let audit = ServiceLog::new(Arc::clone(trees.store().driver()));
-        let authenticator = Authenticator::new(tokens, PasswdFile, login.anonymous);
-        let authenticator = authenticator.map_err(no_random_bytes)?;
+        let authenticator = Authenticator::new(tokens, NameService, login.anonymous);
+        let mut authenticator = authenticator.map_err(no_random_bytes)?;
+        if let Some(external) = login.external_passwords {
+            authenticator = authenticator.with_external_passwords(external);
+        }
         let accounts = Accounts::new(Arc::clone(&trees), authenticator, login.authorities);
         if control == AccessControl::Rules {
             accounts.refresh()?;
@@ -178,7 +183,10 @@ impl Service {
         Ok(match identity.method {
             Method::Anonymous => true,
             Method::Certificate => {
-                self.inner.accounts.is_empty() && self.access_config()?.groups.is_empty()
+                let accounts = &self.inner.accounts;
+                accounts.is_empty()
+                    && !accounts.authenticator().has_external_passwords()
+                    && self.access_config()?.groups.is_empty()
             }
             Method::Password | Method::Token | Method::UnixPeer => identity.is_recovery,
         })
@@ -243,8 +251,8 @@ impl Service {
     ///
     /// # Errors
     /// Those of reading the rules.
-    pub fn access_policy(&self, tree: &Tree) -> Result<Arc<AccessPolicy>> {
-        self.inner.rules.policy(tree, tree.schema())
+    pub fn access_policy(&self, tree: &Tree, schema: &Arc<Schema>) -> Result<Arc<AccessPolicy>> {
+        self.inner.rules.policy(tree, schema)
     }
 
     /// What a user may do with collections and statistics.

@@ -59,8 +59,10 @@ impl Export {
             output_file::check(file, existing, settings.store.as_deref())?;
         }
         let endpoint = endpoint::open_existing(&settings)?;
-        let path = path::parse(&*endpoint.schema()?, &self.path)?;
+        let schema = endpoint.schema_of_path(&self.path, None)?;
+        let path = path::parse(&schema, &self.path)?;
         let read = Read {
+            schema: &schema,
             path: &path,
             depth: None,
             content: Content::All,
@@ -109,7 +111,7 @@ impl Export {
             Found::Something => Ok(bytes),
             Found::Nothing => Err(Failure::nothing_at(
                 &self.path,
-                read.path.to_instance_identifier(&*endpoint.schema()?),
+                read.path.to_instance_identifier(read.schema),
             )),
         }
     }

@@ -87,8 +87,10 @@ impl Get {
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
         let endpoint = endpoint::open_existing(&settings)?;
-        let path = path::parse(&*endpoint.schema_at(self.at)?, &self.path)?;
+        let schema = endpoint.schema_of_path(&self.path, self.at)?;
+        let path = path::parse(&schema, &self.path)?;
         let read = Read {
+            schema: &schema,
             path: &path,
             depth: self.depth,
             content: self.content.into(),
@@ -104,7 +106,7 @@ impl Get {
         match endpoint.read(&read, &mut output::stdout(self.format.form()))? {
             Found::Something => Ok(()),
             Found::Nothing => {
-                let place = path.to_instance_identifier(&*endpoint.schema()?);
+                let place = path.to_instance_identifier(&schema);
                 Err(Failure::nothing_at(&self.path, place))
             }
         }

@@ -31,8 +31,7 @@ Examples:
   cat network/network.json | espalier load - --format json --replace --store embedded:data
 
 The modules of --yang replace those of the store in the same commit: the stored data and the document together \
-must conform to them. If the load is rejected, the data and modules of an existing store are unchanged. A \
-new store is created with the modules and without data.")]
+must conform to them. If the load is rejected, data and modules are unchanged, and no anchor is created.")]
 pub struct Load {
     /// The document; `-` is standard input
     file: String,

@@ -42,9 +42,8 @@ impl Upgrade {
             Some(server) => Remote::new(server, &settings)?.upgrade(&source, &settings)?,
             None => {
                 let store = endpoint::open_store_for_command(&settings, OpenMode::Existing)?;
-                let replaced = endpoint::apply_modules(&store, &settings, Some(source))?;
-                let report = replaced.map(|replaced| replaced.report().clone());
-                endpoint::upgrade_json(&report.unwrap_or_default())
+                let applied = endpoint::apply_modules(&store, &settings, Some(source))?;
+                endpoint::upgrade_json(&applied.report().cloned().unwrap_or_default())
             }
         };
         let text = match settings.dry_run {

@@ -159,6 +159,7 @@ async fn at(
         // Parsed by the schema of that version.
         let path = InstancePath::parse_cli_path(view.schema(), &query.path)?;
         let read = Read {
+            schema: view.schema(),
             path: &path,
             depth: parameters.depth,
             content: parameters.content,
@@ -168,7 +169,7 @@ async fn at(
             format,
             at: None,
         };
-        let found = print_view(&view, view.schema(), &read, out);
+        let found = print_view(&view, &read, out);
         found.map_err(|failure| failure.into_reported().into())
     })
     .await

@@ -35,6 +35,9 @@ pub trait Endpoint {
         self.schema()
     }
 
+    /// The schema of a path as users write it, at a version: for state of the server, that of the state.
+    fn schema_of_path(&self, path: &str, version: Option<u64>) -> Result<Arc<Schema>>;
+
     /// Loads a document into the data, atomically.
     fn load(&self, upload: Upload<'_>) -> Result<Loaded>;
 
@@ -116,6 +119,8 @@ impl Changed {
 
 /// A read, with the format of its output.
 pub struct Read<'a> {
+    /// The schema of the path.
+    pub schema: &'a Schema,
     /// The path to read.
     pub path: &'a InstancePath,
     /// The number of levels (RFC 8040 §4.8.2).

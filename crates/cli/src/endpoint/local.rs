@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_service::access::Caller;
-use espalier_service::server_state::{DescribedAnchor, ModuleTexts, ServedAnchor};
+use espalier_service::server_state::{DescribedAnchor, ModuleTexts, ServedAnchor, state_schema_of};
 use espalier_service::session::{NewSession, Session, SessionKind, Transport};
 use espalier_service::{Anchor, ChangeNote, Service, SessionDatastore};
 use espalier_store::{
@@ -15,8 +15,9 @@ use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilde
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
+use crate::endpoint::applied_modules::AppliedModules;
 use crate::endpoint::invocation::print_output;
-use crate::endpoint::upgrade::{self, ReplacedModules};
+use crate::endpoint::upgrade;
 use crate::endpoint::{
     Change, Changed, Differences, Endpoint, Invocation, Loaded, OpenMode, OperationRequest,
     Outcome, Read, Rollback, Upload, diff_lines, open_engine, open_for_command, perform,
@@ -34,7 +35,7 @@ pub struct Local {
     anchor: Anchor,
     store: Store,
     source: SchemaSource,
-    replaced: Option<ReplacedModules>,
+    applied: AppliedModules,
     author: String,
     comment: String,
 }
@@ -74,22 +75,19 @@ pub fn open_tree(settings: &Settings) -> Result<Tree> {
     Ok(open_with_modules(open_store(settings)?, settings, source)?.0)
 }
 
-/// Opens the tree in an open store. Returns also the previous modules of the schema set, if they were replaced.
+/// Opens the tree in an open store. Returns also what was done to its modules.
 fn open_with_modules(
     store: Store,
     settings: &Settings,
     source: Option<SchemaSource>,
-) -> Result<(Tree, Option<ReplacedModules>)> {
-    let replaced = upgrade::apply_modules(&store, settings, source)?;
-    if let Some(replaced) = &replaced {
-        upgrade::log_report(replaced.report());
+) -> Result<(Tree, AppliedModules)> {
+    let applied = upgrade::apply_modules(&store, settings, source)?;
+    if let Some(report) = applied.report() {
+        upgrade::log_report(report);
     }
     match tree_of(&store, settings) {
-        Ok(tree) => Ok((tree, replaced)),
-        Err(failure) => Err(match &replaced {
-            Some(replaced) => replaced.revert(&store, failure),
-            None => failure,
-        }),
+        Ok(tree) => Ok((tree, applied)),
+        Err(failure) => Err(applied.revert(&store, failure)),
     }
 }
 
@@ -142,9 +140,9 @@ impl Local {
         // As in `open_tree`.
         let source = modules::source(settings)?;
         let store = open_store_for_command(settings, open_mode)?;
-        let (tree, replaced) = open_with_modules(store, settings, source)?;
+        let (tree, applied) = open_with_modules(store, settings, source)?;
         Ok(Self {
-            replaced,
+            applied,
             ..Self::new(tree, settings)?
         })
     }
@@ -173,7 +171,7 @@ impl Local {
             service,
             store,
             source,
-            replaced: None,
+            applied: AppliedModules::default(),
             author: settings.author().to_owned(),
             comment: settings.comment.clone().unwrap_or_default(),
         })
@@ -315,11 +313,19 @@ impl Endpoint for Local {
         }
     }
 
-    fn revert_modules(&self, failure: Failure) -> Failure {
-        match &self.replaced {
-            Some(replaced) => replaced.revert(&self.store, failure),
-            None => failure,
+    fn schema_of_path(&self, path: &str, version: Option<u64>) -> Result<Arc<Schema>> {
+        let schema = self.schema_at(version)?;
+        match state_schema_of(&schema, path)? {
+            None => Ok(schema),
+            Some(_) => Err(Failure::usage(format!(
+                "{path} is state of a server, which a store does not have"
+            ))
+            .hint("read it from the server: --server URL")),
         }
+    }
+
+    fn revert_modules(&self, failure: Failure) -> Failure {
+        self.applied.revert(&self.store, failure)
     }
 
     fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
@@ -331,7 +337,7 @@ impl Endpoint for Local {
             Some(version) => self.of.at(version)?,
             None => self.of.view()?,
         };
-        print_view(&view, view.schema(), read, out)
+        print_view(&view, read, out)
     }
 
     fn history(&self, from: Option<u64>, limit: usize) -> Result<Vec<CommitInfo>> {

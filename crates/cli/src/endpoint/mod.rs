@@ -2,6 +2,7 @@
 //!
 //! Commands use [`Endpoint`] only, so each works the same on both.
 
+mod applied_modules;
 mod connection_failure;
 mod credentials;
 mod engine;

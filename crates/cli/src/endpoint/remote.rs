@@ -12,6 +12,7 @@ use espalier_protocols::restconf::{
     AUTHOR_HEADER, CHANGED_HEADER, COMMENT_HEADER, DOCUMENT_BARE, DOCUMENT_HEADER,
     PRIVATE_CANDIDATE, SESSION_HEADER, VERSION_HEADER,
 };
+use espalier_service::server_state::state_schema_of;
 use espalier_store::{
     CommitInfo, Content, Datastore, LoadMode, Retention, WithDefaults, WithOrigin,
 };
@@ -395,6 +396,15 @@ impl Endpoint for Remote {
         Ok(Arc::clone(self.schema.get_or_init(|| Arc::new(compiled))))
     }
 
+    fn schema_of_path(&self, path: &str, version: Option<u64>) -> Result<Arc<Schema>> {
+        let schema = self.schema_at(version)?;
+        // The state has no versions.
+        match version {
+            Some(_) => Ok(schema),
+            None => Ok(state_schema_of(&schema, path)?.unwrap_or(schema)),
+        }
+    }
+
     fn load(&self, upload: Upload<'_>) -> Result<Loaded> {
         let method = match upload.mode {
             LoadMode::Merge => "PATCH",
@@ -416,8 +426,7 @@ impl Endpoint for Remote {
         if let Some(version) = read.at {
             return Ok(Found::from_store(self.read_at(version, read, out)?));
         }
-        let schema = self.schema()?;
-        let resource = path::api_path(&schema, read.path)?;
+        let resource = path::api_path(read.schema, read.path)?;
         let path = format!("{}{resource}{}", self.data, query(read));
         let mut answer = self.get_bare(&path, read.format.media_type())?;
         if answer.status().as_u16() == 404 {

@@ -13,6 +13,7 @@ use espalier_yang::data::{ParseOptions, Root};
 use espalier_yang::schema::SchemaSource;
 use serde_json::{Value, json};
 
+use super::applied_modules::{AppliedModules, Created, ReplacedModules};
 use super::local::{command_session, open_store_for_command, set_validation};
 use crate::endpoint::{Changed, Loaded, OpenMode, Upload};
 use crate::modules;
@@ -21,72 +22,19 @@ use espalier_terminal::document;
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// The comment in the history if the change for which modules were replaced was rejected.
-const REVERTED: &str = "the earlier modules again: the change that replaced them was rejected";
-
-/// The previous modules of a schema set that a command upgraded.
-pub struct ReplacedModules {
-    dataspace: String,
-    name: String,
-    author: String,
-    session: String,
-    before: SchemaSource,
-    now: SchemaSource,
-    report: UpgradeReport,
-}
-
-impl ReplacedModules {
-    /// What the upgrade did to the data.
-    pub fn report(&self) -> &UpgradeReport {
-        &self.report
-    }
-
-    /// Restores the previous modules after the change for which they were replaced was rejected. If the upgrade
-    /// converted or removed data, the new modules stay, and a hint of the failure explains it.
-    pub fn revert(&self, store: &Store, failure: Failure) -> Failure {
-        if self.report.is_changed() {
-            return failure.hint(
-                "the modules of the store are those of --yang now, as its data were converted to them; only the change was refused",
-            );
-        }
-        match self.try_revert(store) {
-            Ok(()) => failure,
-            Err(error) => failure.hint(format!(
-                "the modules of the store are those of --yang now, as the earlier ones could not be put back ({error}): name those with --yang"
-            )),
-        }
-    }
-
-    fn try_revert(&self, store: &Store) -> espalier_store::Result<()> {
-        let (dataspace, name) = (&self.dataspace, &self.name);
-        // Another process may have upgraded it since.
-        if store.schema_set(dataspace, name)?.source != self.now {
-            return Ok(());
-        }
-        let options = UpgradeOptions {
-            author: &self.author,
-            comment: REVERTED,
-            session: &self.session,
-            ..UpgradeOptions::default()
-        };
-        store
-            .upgrade_schema_set(dataspace, name, &self.before, options)
-            .map(|_| ())
-    }
-}
-
 /// Creates the dataspace, schema set and anchor with the modules of the settings, if they name any, or upgrades the
-/// schema set to them. Returns the replaced modules. A schema set has the name of its anchor.
+/// schema set to them. Returns what was done. A schema set has the name of its anchor. If it fails, it leaves nothing new
+/// behind.
 pub fn apply_modules(
     store: &Store,
     settings: &Settings,
     source: Option<SchemaSource>,
-) -> Result<Option<ReplacedModules>> {
+) -> Result<AppliedModules> {
     let Some(source) = source else {
         return match settings.dry_run {
             true => Err(Failure::usage("--dry-run tries a change of modules")
                 .hint("name the new modules: --yang FILE|DIR|NAME")),
-            false => Ok(None),
+            false => Ok(AppliedModules::default()),
         };
     };
     let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
@@ -94,30 +42,43 @@ pub fn apply_modules(
     if settings.dry_run {
         return Err(dry_run(store, settings, &source, existing.as_ref()));
     }
+    let mut applied = AppliedModules::new(dataspace, anchor);
     if let Some(before) = existing.filter(|existing| *existing != source) {
         let report = store
             .upgrade_schema_set(dataspace, anchor, &source, options(settings))
             .map_err(modules_failure)?;
         record_change(store, settings)?;
-        ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
-        return Ok(Some(ReplacedModules {
-            dataspace: dataspace.to_owned(),
-            name: anchor.to_owned(),
+        applied.replaced = Some(ReplacedModules {
             author: settings.author().to_owned(),
             session: settings.session().to_owned(),
             before,
             now: source,
             report,
-        }));
+        });
+        applied.created.anchor = is_new(store.create_anchor(dataspace, anchor, anchor))?;
+        return Ok(applied);
     }
-    ignore_existing(store.create_dataspace(dataspace))?;
-    match store.create_schema_set(dataspace, anchor, &source) {
-        Err(Error::Exists { .. }) => {}
-        Ok(()) => record_change(store, settings)?,
-        Err(error) => return Err(modules_failure(error)),
+    match create(store, settings, &source, &mut applied.created) {
+        Ok(()) => Ok(applied),
+        Err(failure) => Err(applied.revert(store, failure)),
     }
-    ignore_existing(store.create_anchor(dataspace, anchor, anchor))?;
-    Ok(None)
+}
+
+/// Creates what does not exist yet, and records in `created` what it was.
+fn create(
+    store: &Store,
+    settings: &Settings,
+    source: &SchemaSource,
+    created: &mut Created,
+) -> Result<()> {
+    let (dataspace, anchor) = (settings.dataspace(), settings.anchor());
+    created.dataspace = is_new(store.create_dataspace(dataspace))?;
+    created.schema_set = is_new(store.create_schema_set(dataspace, anchor, source))?;
+    if created.schema_set {
+        record_change(store, settings)?;
+    }
+    created.anchor = is_new(store.create_anchor(dataspace, anchor, anchor))?;
+    Ok(())
 }
 
 /// Records in the audit log that the modules of the anchor were installed or replaced.
@@ -400,10 +361,12 @@ pub(super) fn log_report(report: &UpgradeReport) {
     }
 }
 
-fn ignore_existing(result: espalier_store::Result<()>) -> Result<()> {
-    match result {
-        Err(Error::Exists { .. }) => Ok(()),
-        other => Ok(other?),
+/// Whether something was created; `false` if it exists already.
+fn is_new(created: espalier_store::Result<()>) -> Result<bool> {
+    match created {
+        Ok(()) => Ok(true),
+        Err(Error::Exists { .. }) => Ok(false),
+        Err(error) => Err(modules_failure(error)),
     }
 }
 

@@ -95,12 +95,8 @@ pub fn path_in_schema(
 }
 
 /// Performs a read on a view and prints the result.
-pub fn print_view(
-    view: &View,
-    schema: &Schema,
-    read: &Read<'_>,
-    out: &mut dyn Write,
-) -> Result<Found> {
+pub fn print_view(view: &View, read: &Read<'_>, out: &mut dyn Write) -> Result<Found> {
+    let schema = read.schema;
     let fields = read
         .fields
         .map(|text| Fields::parse(schema, read.path.target(), text))

@@ -139,3 +139,62 @@ fn an_anchor_that_another_process_creates_is_served() {
         "{history:?}"
     );
 }
+
+#[test]
+fn a_command_that_fails_creates_no_anchor() {
+    let sandbox = store();
+    sandbox.write("wrong.json", r#"{"a:x":1}"#);
+    sandbox.write("c.yang", "module c { broken");
+    let before = at(&sandbox, &STORE, &["info", "--json"]);
+    let places = [
+        ["--dataspace", "new", "--anchor", "one"],
+        ["--dataspace", "new", "--anchor", "a/b"],
+        ["--dataspace", "lab 1", "--anchor", "two"],
+    ];
+    for place in places {
+        for command in [
+            &["load", "wrong.json", "--yang", "a.yang"][..],
+            &["load", "a.json", "--yang", "b"],
+            &["load", "a.json", "--yang", "c.yang"],
+            &["set", "/a:none", "x", "--yang", "a.yang"],
+            &["set", "/a:x", "x", "--yang", "a.yang", "--datastore", "no"],
+        ] {
+            let failed = sandbox.run(&[command, &place, &STORE].concat());
+            assert!(failed.status > 0, "{command:?} {place:?}");
+            let catalog = |text: &str| {
+                let info: serde_json::Value = serde_json::from_str(text).expect("JSON");
+                info["dataspaces"].clone()
+            };
+            let after = at(&sandbox, &STORE, &["info", "--json"]);
+            assert_eq!(catalog(&after), catalog(&before), "{command:?} {place:?}");
+        }
+    }
+    let load = ["load", "a.json", "--yang", "a.yang"];
+    at(&sandbox, &[&places[0][..], &STORE].concat(), &load);
+}
+
+#[test]
+fn the_state_of_a_server_is_read_through_it() {
+    let sandbox = store();
+    let server = sandbox.serve(&STORE);
+    let capabilities = "/ietf-restconf-monitoring:restconf-state/capabilities";
+    let remote = ["--server", &*server.url];
+    for more in [&[][..], &ONE, &["--datastore", "operational"]] {
+        let place = [&remote[..], more].concat();
+        let printed = at(&sandbox, &place, &["get", capabilities]);
+        assert!(printed.contains("urn:ietf:params:restconf"), "{printed}");
+        let xml = ["export", "--path", capabilities, "--format", "xml"];
+        assert!(at(&sandbox, &place, &xml).contains("<capability>urn"));
+    }
+    let get = |path: &str, place: &[&str]| {
+        let failed = sandbox.run(&[&["get", path], place].concat());
+        assert!(failed.status > 0, "{failed:?}");
+        failed.stderr
+    };
+    let error = get(capabilities, &STORE);
+    assert!(error.contains("--server URL"), "{error}");
+    let version = [&remote[..], &["--at", "1"]].concat();
+    assert!(get(capabilities, &version).contains("not a known module"));
+    let sessions = "/ietf-netconf-monitoring:netconf-state/sessions";
+    assert!(get(sessions, &remote).contains("there is nothing at"));
+}

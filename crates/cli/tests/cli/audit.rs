@@ -306,3 +306,29 @@ fn changes_of_modules_by_commands_are_recorded() {
     let target = json!({"schema-set": {"dataspace": "default", "name": "default"}});
     assert_eq!(changes[1]["target"], target);
 }
+
+#[test]
+fn conditions_that_no_record_can_meet_are_refused() {
+    let (sandbox, access) = store();
+    let server = sandbox.serve(&access);
+    for (name, value, expected) in [
+        ("result", "teapot", "an error-tag such as"),
+        ("result", "", "an error-tag such as"),
+        ("path", "interfaces", "an instance identifier"),
+        ("path", "/interfaces", "an instance identifier"),
+        ("operation", "teleport", "teleport"),
+        ("limit", "0", "0"),
+    ] {
+        let option = format!("--{name}");
+        for place in [&STORE[..], &["--server", &*server.url]] {
+            let list = ["audit", "list", &*option, value];
+            let error = sandbox.run(&[&list, place].concat()).failed(2);
+            assert!(error.contains(expected), "{name}={value}: {error}");
+        }
+        let answer = server.request("GET", &format!("/audit?{name}={value}"), None);
+        assert_eq!(answer.status, 400, "{answer:?}");
+    }
+    for (name, value) in [("result", "access-denied"), ("path", DESCRIPTION)] {
+        records(&sandbox, &[&format!("--{name}"), value]);
+    }
+}

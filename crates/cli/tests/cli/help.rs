@@ -49,6 +49,7 @@ const EXTRA_SETUP: &[(&str, &str)] = &[
     ("user", USERS),
     ("token", USERS),
     ("access explain", USERS),
+    ("access import-permissions", SYSREPO),
 ];
 const LOCKS: &str = "
 espalier lock '/espalier-network:network/device=core-1' --session maria --store embedded:data
@@ -57,6 +58,9 @@ const STATUS: &str = r#"espalier stats beam worker::7 '{"state":"up"}' --store e
 const USERS: &str = "
 echo secret | espalier user add maria --admin --store embedded:data
 echo secret | espalier user add reader --store embedded:data";
+const SYSREPO: &str = "
+echo secret | espalier user add maria --admin --store embedded:data
+printf '%s\\n' 'Module Name|Flags|Owner|Permissions' 'ietf-interfaces|I|root:netops|640' > modules.txt";
 const NO_CAR: &str = "espalier documents delete cars 0 --store embedded:garage";
 
 /// The prefixes of example commands that can run in the test.

@@ -22,6 +22,9 @@ mod interfaces_data;
 mod inventory;
 mod kill;
 mod overwriting;
+#[cfg(feature = "pam")]
+mod pam;
+mod permissions;
 mod private_files;
 mod process;
 mod providers;

@@ -412,6 +412,42 @@ fn rules_of_other_anchors_do_not_apply_and_decisions_are_explained() {
     assert_eq!(explained["rule"], "permit-all", "{explained}");
     let explained = explain("clerk", "ietf-netconf:kill-session", "exec");
     assert_eq!(explained["permitted"], false, "{explained}");
+    // The state of the server is data of every anchor.
+    let state = "/ietf-netconf-monitoring:netconf-state/sessions";
+    let explained = explain("maria", state, "read");
+    assert_eq!(explained["rule"], "permit-all", "{explained}");
+    assert_eq!(explain("clerk", state, "read")["permitted"], false);
+}
+
+#[test]
+fn decisions_on_another_anchor_are_explained_with_the_rules_of_the_served_one() {
+    let (sandbox, access) = store();
+    add_user(&sandbox, &["maria", "--admin"]);
+    let rules = r#"{"ietf-netconf-acm:nacm":{"read-default":"deny"}}"#;
+    sandbox.write("rules.json", rules);
+    let yang = ["--yang", "ietf-netconf-acm", "--anchor", "with-rules"];
+    let load = [&["load", "rules.json"], &access[..], &yang].concat();
+    sandbox.run(&load).ok();
+    let explain = |of: &[&str], anchor: &str| {
+        let command = ["access", "explain", "clerk", ETH0, "read", "--json"];
+        let served = ["--anchor", anchor, "--of-anchor"];
+        sandbox
+            .run(&[&command[..], &access, &served, of].concat())
+            .json()["permitted"]
+            .clone()
+    };
+    assert_eq!(explain(&["default"], "with-rules"), false);
+    assert_eq!(explain(&["default"], "default"), true);
+}
+
+#[cfg(not(feature = "pam"))]
+#[test]
+fn a_program_without_pam_refuses_its_option() {
+    let (sandbox, access) = store();
+    let serve = [&["serve", "--pam-service", "login"], &access[..]].concat();
+    let error = sandbox.run(&serve).failed(2);
+    assert!(error.contains("built without PAM"), "{error}");
+    assert!(error.contains("libpam0g-dev"), "{error}");
 }
 
 /// Collects the content of all files below a folder.

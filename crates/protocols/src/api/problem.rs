@@ -1,6 +1,7 @@
 //! Error responses: problem documents (RFC 9457).
 
 use axum::body::Body;
+use espalier_service::audit::PROBLEM_KINDS;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
@@ -38,6 +39,7 @@ impl From<IntakeError> for Problem {
 impl Problem {
     /// Creates an error.
     pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
+        debug_assert!(PROBLEM_KINDS.contains(&kind), "{kind}");
         Self {
             status,
             kind,

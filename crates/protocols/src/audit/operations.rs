@@ -25,14 +25,20 @@ const RECORDS_PARAMETERS: &[Parameter] = &[
     Parameter::new("user", "records of this user"),
     Parameter::new("session", "records of the session with this id"),
     Parameter::new("operation", "records of this operation, such as edit"),
-    Parameter::new("result", "ok, error for any error, or an error-tag"),
-    Parameter::new("path", "records with this path, or one below it"),
+    Parameter::new(
+        "result",
+        "ok, error for any error, an error-tag, or a kind of errors",
+    ),
+    Parameter::new(
+        "path",
+        "records with this path, or one below it: an instance identifier, or the path of a request",
+    ),
     Parameter::new("from", "the first time, RFC 3339"),
     Parameter::new("until", "the end: the first time that is not included"),
     Parameter::new("order", "the order [newest-first]")
         .of_type(ParameterType::OneOf(&["newest-first", "oldest-first"])),
     Parameter::new("limit", "maximum page size [1000]")
-        .of_type(ParameterType::Integer(0, AUDIT_PAGE_MAX as u64)),
+        .of_type(ParameterType::Integer(1, AUDIT_PAGE_MAX as u64)),
     Parameter::new("after", "`next` of the previous page"),
 ];
 

@@ -216,8 +216,10 @@ fn status_of(error: &AuthenticationError) -> (StatusCode, Option<Duration>) {
         AuthenticationError::TooManyFailures { retry_after } => {
             (StatusCode::TOO_MANY_REQUESTS, Some(*retry_after))
         }
-        AuthenticationError::Busy => (StatusCode::SERVICE_UNAVAILABLE, Some(BUSY_RETRY)),
-        AuthenticationError::Store(_) | AuthenticationError::Configuration(_) => {
+        AuthenticationError::Busy
+        | AuthenticationError::Store(_)
+        | AuthenticationError::Groups(_)
+        | AuthenticationError::Configuration(_) => {
             (StatusCode::SERVICE_UNAVAILABLE, Some(BUSY_RETRY))
         }
         _ => (StatusCode::UNAUTHORIZED, None),

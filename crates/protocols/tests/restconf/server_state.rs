@@ -106,6 +106,18 @@ fn named_sessions_are_listed() {
 }
 
 #[test]
+fn containers_with_state_beyond_the_depth_are_shown() {
+    let server = Server::start();
+    for content in ["all", "nonconfig"] {
+        let path = format!("/ietf-restconf-monitoring:restconf-state?content={content}&depth=2");
+        check_json(
+            &server.get(&path),
+            r#"{"ietf-restconf-monitoring:restconf-state":{"capabilities":{}}}"#,
+        );
+    }
+}
+
+#[test]
 fn the_state_is_read_only() {
     let server = Server::start();
     for (path, body) in [

@@ -21,6 +21,8 @@ pub struct PatternError {
     pub message: String,
     /// The number of characters before it.
     pub at: usize,
+    /// Whether the path is of other models: the schema does not have its first module.
+    pub is_of_other_models: bool,
 }
 
 /// Parses the path of a rule for a user. `/` has no steps, and matches everything.
@@ -77,6 +79,7 @@ impl<'a> Parser<'a> {
         Err(PatternError {
             message: message.into(),
             at: self.text[..self.at].chars().count(),
+            is_of_other_models: false,
         })
     }
 
@@ -142,7 +145,13 @@ impl<'a> Parser<'a> {
                     Some(module) => format!("{module}:{name}"),
                     None => name.to_owned(),
                 };
-                self.fail(format!("the models have no node ‘{written}’ here"))
+                let failed = self.fail(format!("the models have no node ‘{written}’ here"));
+                let is_unknown = |module| self.schema.module_by_name(module).is_none();
+                let is_of_other_models = parent.is_none() && module.is_some_and(is_unknown);
+                failed.map_err(|error| PatternError {
+                    is_of_other_models,
+                    ..error
+                })
             }
         }
     }

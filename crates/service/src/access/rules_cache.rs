@@ -96,14 +96,7 @@ impl RulesCache {
             .collect();
         let config = state.config.without_rules_for(&excluded);
         let policy = Arc::new(AccessPolicy::new(Arc::clone(schema), config));
-        for problem in policy.problems() {
-            tracing::warn!(
-                rule_list = problem.rule_list,
-                rule = problem.rule,
-                cause = %problem.cause,
-                "the path of an access rule has no meaning for the models, so the rule matches nothing"
-            );
-        }
+        log_problems(&policy);
         if state.policies.len() >= POLICIES_MAX {
             state.policies.remove(0);
         }
@@ -124,6 +117,31 @@ impl RulesCache {
             state.checked = Some(now);
         }
         Ok(state)
+    }
+}
+
+/// Logs which rules match nothing. A rule whose path is of the models of another anchor is as intended.
+fn log_problems(policy: &AccessPolicy) {
+    let problems = policy.problems();
+    for problem in &problems {
+        tracing::debug!(
+            rule_list = problem.rule_list,
+            rule = problem.rule,
+            cause = %problem.cause,
+            "an access rule matches nothing"
+        );
+    }
+    let mut wrong = problems
+        .iter()
+        .filter(|problem| !problem.cause.is_of_other_models);
+    if let Some(first) = wrong.next() {
+        tracing::warn!(
+            rule_list = first.rule_list,
+            rule = first.rule,
+            cause = %first.cause,
+            others = wrong.count(),
+            "the path of an access rule has no meaning for the models, so the rule matches nothing"
+        );
     }
 }
 

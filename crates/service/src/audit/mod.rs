@@ -66,7 +66,7 @@ pub use pending::{
 pub use query::{AUDIT_PAGE_MAX, AUDIT_SCAN_MAX, AuditOrder, AuditPage, AuditQuery, query};
 pub use record::{
     AuditEntry, AuditRecord, AuditResult, AuditTarget, MESSAGE_BYTES_MAX, NAME_BYTES_MAX,
-    PATH_BYTES_MAX, PATHS_MAX, RECORD_FORMAT,
+    PATH_BYTES_MAX, PATHS_MAX, PROBLEM_KINDS, RECORD_FORMAT,
 };
 pub use retention::{PRUNE_STEP_MAX, Pruned, prune_step, stored_records};
 pub use sequence::{AuditSequence, InvalidSequence, SEQUENCE_BYTES};

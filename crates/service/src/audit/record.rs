@@ -109,14 +109,41 @@ pub enum AuditTarget {
     Token(String),
 }
 
-/// The result of an operation; `ok` or an error-tag in JSON.
+/// The kinds of errors of requests to collections, statistics and the log itself: what their records have in place of an
+/// error-tag.
+pub const PROBLEM_KINDS: [&str; 22] = [
+    "access-denied",
+    "building",
+    "busy",
+    "changed",
+    "definition",
+    "document",
+    "engine",
+    "exists",
+    "internal",
+    "limit",
+    "media-type",
+    "method",
+    "missing",
+    "overflow",
+    "refused",
+    "request",
+    "room",
+    "settings",
+    "syntax",
+    "timeout",
+    "unique",
+    "vetoed",
+];
+
+/// The result of an operation; `ok`, an error-tag or a kind of [`PROBLEM_KINDS`] in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum AuditResult {
     /// The operation succeeded.
     #[default]
     Ok,
-    /// The operation failed with this error-tag (RFC 6241 appendix A).
+    /// The operation failed with this error-tag (RFC 6241 appendix A), or this kind of [`PROBLEM_KINDS`].
     Error(String),
 }
 

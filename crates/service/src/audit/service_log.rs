@@ -16,7 +16,7 @@ use super::log::AuditLog;
 use super::operation::{AuditKind, AuditOperation};
 use super::record::{AuditEntry, AuditTarget};
 use super::settings::AuditSettings;
-use crate::identity::{OsAccounts, PasswdFile};
+use crate::identity::{NameService, OsAccounts};
 use crate::session::{Session, Transport};
 
 /// Maximum number of anchors whose dataspaces are remembered. When there are more, all are looked up again.
@@ -178,5 +178,5 @@ impl AuditEntry {
 /// The name of the user whose process this is.
 fn process_user() -> Option<String> {
     let uid = geteuid().as_raw();
-    PasswdFile.name(uid).or_else(|| Some(format!("uid {uid}")))
+    NameService.name(uid).or_else(|| Some(format!("uid {uid}")))
 }

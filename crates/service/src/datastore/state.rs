@@ -7,7 +7,7 @@ use espalier_store::{Datastore, Result};
 use espalier_yang::InstancePath;
 
 use super::SessionDatastore;
-use crate::server_state::{LibraryTag, is_state_module};
+use crate::server_state::{LibraryTag, defines, is_state_module};
 
 /// The module of the YANG library.
 const LIBRARY: &str = "ietf-yang-library";
@@ -19,11 +19,11 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store in memory.
     pub fn with_top_node(self, module: &str, name: &str) -> Result<Self> {
-        if !is_state_module(module) || self.defines(module, name) {
+        if !is_state_module(module) || defines(self.schema(), module, name) {
             return Ok(self);
         }
         match self.server_state()? {
-            Some(state) if state.defines(module, name) => Ok(state),
+            Some(state) if defines(state.schema(), module, name) => Ok(state),
             _ => Ok(self),
         }
     }
@@ -71,12 +71,6 @@ impl SessionDatastore {
             true => self.service.library_tag_of(self.governed()),
             false => Ok(None),
         }
-    }
-
-    fn defines(&self, module: &str, name: &str) -> bool {
-        let schema = self.schema();
-        let id = schema.module_by_name(module);
-        id.is_some_and(|id| schema.child(None, id, name).is_some())
     }
 
     /// The module of the first node of a path.

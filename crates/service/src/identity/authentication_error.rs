@@ -1,5 +1,6 @@
 //! The failures of [`super::Authenticator`].
 
+use std::io;
 use std::time::Duration;
 
 use super::certificate_path::CertificateError;
@@ -46,6 +47,9 @@ pub enum AuthenticationError {
     /// The stored tokens could not be read.
     #[error("the token could not be verified: {0}")]
     Store(TokenError),
+    /// The groups of the user could not be read from the operating system.
+    #[error("the groups of the user cannot be read now: {0}")]
+    Groups(io::Error),
     /// The users or the access rules could not be read.
     #[error("the users cannot be read now: {0}")]
     Configuration(#[from] espalier_store::Error),

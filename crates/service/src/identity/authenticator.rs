@@ -67,11 +67,17 @@ impl Authenticator {
         })
     }
 
-    /// Verifies the passwords of users that are not in ietf-system with `external`.
+    /// Verifies the passwords of users that are not in ietf-system with `external`. These users have the groups of the
+    /// operating system, however they authenticate.
     #[must_use]
-    pub fn with_external_passwords(mut self, external: impl ExternalPasswords) -> Self {
+    pub fn with_external_passwords(mut self, external: Arc<dyn ExternalPasswords>) -> Self {
         self.passwords.set_external(external);
         self
+    }
+
+    /// Whether there are users beyond those of ietf-system: see [`Self::with_external_passwords`].
+    pub fn has_external_passwords(&self) -> bool {
+        self.passwords.has_external()
     }
 
     /// Replaces the users, after a commit has changed them.
@@ -104,12 +110,26 @@ impl Authenticator {
         peer: Peer,
         now: Timestamp,
     ) -> Result<Identity, AuthenticationError> {
-        match credentials {
+        let identity = match credentials {
             Credentials::Password { user, password } => self.by_password(user, password, peer, now),
             Credentials::Token(text) => self.by_token(text, now),
             Credentials::Certificate(chain) => self.by_certificate(chain, now),
             Credentials::UnixPeer { uid } => self.by_uid(*uid),
-            Credentials::None => self.without_credentials(peer),
+            Credentials::None => return self.without_credentials(peer),
+        }?;
+        let groups = self.os_groups(&identity.user)?;
+        Ok(Identity { groups, ..identity })
+    }
+
+    /// The groups that a user has in the operating system; none for the users of ietf-system, and where passwords of
+    /// the operating system are not accepted: there, an account with the name of a user need not be the user's.
+    fn os_groups(&self, user: &str) -> Result<Vec<String>, AuthenticationError> {
+        match self.passwords.has_external() && self.users().get(user).is_none() {
+            true => self
+                .accounts
+                .groups(user)
+                .map_err(AuthenticationError::Groups),
+            false => Ok(Vec::new()),
         }
     }
 

@@ -101,7 +101,7 @@ pub struct Identity {
     pub is_recovery: bool,
     /// Whether the client may only read, whatever its user may do.
     pub is_read_only: bool,
-    /// Groups that the transport supplies (RFC 8341 §3.4.1); none at present.
+    /// Groups that the transport supplies (RFC 8341 §3.4.1): those of the operating system, for its users.
     pub groups: Vec<String>,
 }
 

@@ -61,7 +61,7 @@ pub use http_credentials::{AUTHORIZATION_BYTES_MAX, HttpCredentialsError, parse_
 pub use login_limit::{
     DELAY_FIRST, DELAY_MAX, FAILURES_FREE, FAILURES_KEPT, LOGIN_KEPT, LoginLimit, TRACKED_MAX,
 };
-pub use os_accounts::{ACCOUNT_FILE_BYTES_MAX, OsAccounts, PasswdFile};
+pub use os_accounts::{NameService, OsAccounts};
 #[cfg(feature = "pam")]
 pub use pam::Pam;
 pub use password::{
@@ -77,7 +77,7 @@ pub use token::{
     TOKEN_SECRET_BYTES, Token, TokenId, TokenInfo, TokenTextError,
 };
 pub use token_store::{NewToken, TOKENS_MAX, TokenError, TokenStore};
-pub use user_changes::{ADMINISTRATORS, NewUser, remove_user, set_user};
+pub use user_changes::{ADMINISTRATORS, NewUser, UserPassword, remove_user, set_user};
 pub use users::{USER_NAME_BYTES_MAX, USERS_MAX, User, Users, UsersError, password_scheme};
 pub use verification_slots::{VERIFICATION_WAIT_MAX, VERIFICATIONS_MAX, WAITING_MAX};
 pub use verified_passwords::{VERIFIED_KEPT, VERIFIED_MAX};

@@ -1,37 +1,45 @@
-//! The names of the operating system's user ids.
+//! The users and groups of the operating system.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::ffi::CString;
+use std::io;
 
-/// The maximum length of the account file that is read, in bytes.
-pub const ACCOUNT_FILE_BYTES_MAX: u64 = 4 << 20;
+use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 
-/// Where the names of user ids come from.
+/// The accounts of an operating system.
 pub trait OsAccounts: Send + Sync + 'static {
     /// The name of a user id, if it has one.
     fn name(&self, uid: u32) -> Option<String>;
+
+    /// The names of the groups of a user; none if there is no such user.
+    ///
+    /// # Errors
+    /// The groups cannot be read now.
+    fn groups(&self, user: &str) -> io::Result<Vec<String>>;
 }
 
-/// The accounts in `/etc/passwd`. Those of directory services are not found.
+/// The accounts that the name service of this machine has (`nsswitch.conf(5)`): `/etc/passwd`, directory services.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PasswdFile;
+pub struct NameService;
 
-impl OsAccounts for PasswdFile {
+impl OsAccounts for NameService {
     fn name(&self, uid: u32) -> Option<String> {
-        let file = File::open("/etc/passwd").ok()?;
-        name_in(BufReader::new(file.take(ACCOUNT_FILE_BYTES_MAX)), uid)
+        let user = User::from_uid(Uid::from_raw(uid)).ok().flatten()?;
+        Some(user.name)
+    }
+
+    fn groups(&self, user: &str) -> io::Result<Vec<String>> {
+        let Some(account) = User::from_name(user)? else {
+            return Ok(Vec::new());
+        };
+        let groups = getgrouplist(&CString::new(user)?, account.gid)?;
+        let names = groups.into_iter().map(group_name);
+        names.filter_map(Result::transpose).collect()
     }
 }
 
-/// The first name with a user id in a file in the form of `passwd(5)`: `name:password:uid:…`.
-fn name_in(file: impl BufRead, uid: u32) -> Option<String> {
-    let lines = file.lines().map_while(Result::ok);
-    let name = |line: String| {
-        let mut fields = line.split(':');
-        let name = fields.next().filter(|name| !name.is_empty())?;
-        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
-    };
-    lines.filter_map(name).next()
+/// The name of a group id; `None` if it has none.
+fn group_name(gid: Gid) -> io::Result<Option<String>> {
+    Ok(Group::from_gid(gid)?.map(|group| group.name))
 }
 
 #[cfg(test)]
@@ -39,11 +47,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_by_user_id() {
-        let file =
-            "root:x:0:0:root:/root:/bin/sh\n\nbroken\n:x:7:\nann:x:1000:1000::/:/bin/sh\nb:x:+1:";
-        for (uid, expected) in [(0, Some("root")), (1000, Some("ann")), (7, None), (2, None)] {
-            assert_eq!(name_in(file.as_bytes(), uid).as_deref(), expected, "{uid}");
-        }
+    fn root_has_a_name_and_a_group() {
+        assert_eq!(NameService.name(0).as_deref(), Some("root"));
+        let groups = NameService.groups("root").unwrap();
+        assert!(groups.contains(&"root".to_owned()), "{groups:?}");
+    }
+
+    #[test]
+    fn accounts_that_do_not_exist() {
+        assert_eq!(NameService.name(4_000_000_007), None);
+        assert!(NameService.groups("no such user").unwrap().is_empty());
     }
 }

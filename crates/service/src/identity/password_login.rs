@@ -1,5 +1,8 @@
 //! Logins by password: which hash, how often, how many at the same time.
 
+use std::fmt;
+use std::sync::Arc;
+
 use espalier_store::Timestamp;
 
 use super::authentication_error::AuthenticationError;
@@ -12,7 +15,7 @@ use super::verification_slots::VerificationSlots;
 use super::verified_passwords::VerifiedPasswords;
 
 /// Passwords that are kept elsewhere, as those of the operating system.
-pub trait ExternalPasswords: Send + Sync + 'static {
+pub trait ExternalPasswords: fmt::Debug + Send + Sync + 'static {
     /// Returns whether `password` is that of `user`. May block for seconds. A password that cannot be verified is wrong;
     /// the reason is logged. Neither text has a NUL or is longer than the limits of this crate.
     fn is_password_of(&self, user: &str, password: &str) -> bool;
@@ -31,7 +34,7 @@ pub(super) struct PasswordLogin<'a> {
 pub(super) struct PasswordLogins {
     slots: VerificationSlots,
     verified: VerifiedPasswords,
-    external: Option<Box<dyn ExternalPasswords>>,
+    external: Option<Arc<dyn ExternalPasswords>>,
 }
 
 /// What a password is compared with.
@@ -53,8 +56,8 @@ impl PasswordLogins {
         })
     }
 
-    pub fn set_external(&mut self, external: impl ExternalPasswords) {
-        self.external = Some(Box::new(external));
+    pub fn set_external(&mut self, external: Arc<dyn ExternalPasswords>) {
+        self.external = Some(external);
     }
 
     pub fn has_external(&self) -> bool {

@@ -19,12 +19,23 @@ pub const ADMINISTRATORS: &str = "admin";
 pub struct NewUser<'a> {
     /// The name.
     pub name: &'a str,
-    /// The password in clear text; `None` to keep the present one, or to have none.
-    pub password: Option<&'a str>,
+    /// The password.
+    pub password: UserPassword<'a>,
     /// The groups to add the user to.
     pub groups: &'a [String],
     /// The author of the commits.
     pub author: &'a str,
+}
+
+/// Where the password of a user is.
+#[derive(Clone, Copy)]
+pub enum UserPassword<'a> {
+    /// In ietf-system: this one, in clear text.
+    Clear(&'a str),
+    /// In ietf-system: the present one, or none.
+    Unchanged,
+    /// Elsewhere ([`ExternalPasswords`](super::ExternalPasswords)): the user is not added to ietf-system.
+    External,
 }
 
 /// Adds a user, or changes its password, and adds it to groups. The group [`ADMINISTRATORS`] gets its rule list if it has
@@ -49,9 +60,14 @@ pub fn set_user(trees: &ConfigurationTrees, user: NewUser<'_>) -> Result<()> {
     if user.groups.iter().any(|group| group == ADMINISTRATORS) {
         permit_administrators(&acm, user.author)?;
     }
-    let system = trees.for_writing(SYSTEM_MODULE)?;
     let mut entry = json!({"name": user.name});
-    if let Some(password) = user.password {
+    let password = match user.password {
+        UserPassword::Clear(password) => Some(password),
+        UserPassword::Unchanged => None,
+        UserPassword::External => return Ok(()),
+    };
+    let system = trees.for_writing(SYSTEM_MODULE)?;
+    if let Some(password) = password {
         let hash = hash_password(password, password_scheme(system.schema()))
             .map_err(|error| Error::data(ErrorTag::InvalidValue, error.to_string()))?;
         entry["password"] = Json::from(hash.as_str());
@@ -97,6 +113,7 @@ pub fn remove_user(trees: &ConfigurationTrees, name: &str, author: &str) -> Resu
     let edits: Vec<Edit> = edits.collect();
     if !edits.is_empty() {
         commit(&acm, &edits, author)?;
+        is_removed = true;
     }
     Ok(is_removed)
 }

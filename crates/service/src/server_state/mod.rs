@@ -35,6 +35,6 @@ pub use providers::DescribedAnchor;
 pub(crate) use providers::ServerState;
 pub use served_anchor::ServedAnchor;
 pub(crate) use sources::StateSources;
-pub(crate) use state_store::is_state_module;
-pub use state_store::schema;
+pub(crate) use state_store::{defines, is_state_module};
+pub use state_store::{schema, state_schema_of};
 pub use yang_library::LibraryTag;

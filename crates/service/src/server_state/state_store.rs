@@ -57,6 +57,30 @@ pub(crate) fn is_state_module(name: &str) -> bool {
     STATE_MODULES.contains(&name)
 }
 
+/// The schema of the server's state, if a path that begins with `/MODULE:NAME` is in it and not in `schema`, the models
+/// of an anchor.
+///
+/// # Errors
+/// Those of the store in memory.
+pub fn state_schema_of(schema: &Schema, path: &str) -> Result<Option<Arc<Schema>>> {
+    let path = path.trim_start_matches('/');
+    let first = path.split(['/', '[', '=']).next().unwrap_or_default();
+    let Some((module, name)) = first.split_once(':') else {
+        return Ok(None);
+    };
+    if !is_state_module(module) || defines(schema, module, name) {
+        return Ok(None);
+    }
+    let state = self::schema()?;
+    Ok(defines(&state, module, name).then_some(state))
+}
+
+/// Whether a schema has a top-level node.
+pub(crate) fn defines(schema: &Schema, module: &str, name: &str) -> bool {
+    let id = schema.module_by_name(module);
+    id.is_some_and(|id| schema.child(None, id, name).is_some())
+}
+
 /// The implemented modules, and those that they import.
 pub(super) fn modules() -> impl Iterator<Item = &'static StandardModule> {
     let imported = ["ietf-inet-types", "ietf-yang-types"];

@@ -1,5 +1,6 @@
 //! Every kind of credentials, through the authenticator.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::thread;
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 use espalier_service::identity::{
     Anonymous, AuthenticationError, Authenticator, CertToName, Credentials, ExternalPasswords,
-    FAILURES_FREE, Fingerprint, Identity, MapEntry, MapType, Method, NewToken, OsAccounts,
-    PasswdFile, Peer, Scheme, Scope, TokenStore, Users, hash_password,
+    FAILURES_FREE, Fingerprint, Identity, MapEntry, MapType, Method, NewToken, OsAccounts, Peer,
+    Scheme, Scope, TokenStore, Users, hash_password,
 };
 
 use crate::certificates;
@@ -22,6 +23,13 @@ struct NoAccounts;
 impl OsAccounts for NoAccounts {
     fn name(&self, uid: u32) -> Option<String> {
         (uid == 1000).then(|| "ann".to_owned())
+    }
+
+    fn groups(&self, user: &str) -> io::Result<Vec<String>> {
+        match user {
+            "zoe" => Err(io::Error::other("no directory")),
+            user => Ok(vec![format!("{user}s")]),
+        }
     }
 }
 
@@ -158,6 +166,7 @@ fn parallel_logins_of_one_user_all_succeed() {
     });
 }
 
+#[derive(Debug)]
 struct OfSystem;
 
 impl ExternalPasswords for OfSystem {
@@ -169,7 +178,8 @@ impl ExternalPasswords for OfSystem {
 
 #[test]
 fn passwords_that_are_kept_elsewhere() {
-    let authenticator = authenticator(Anonymous::Rejected).with_external_passwords(OfSystem);
+    let authenticator =
+        authenticator(Anonymous::Rejected).with_external_passwords(Arc::new(OfSystem));
     let try_all = |cases: &[(&str, &str, bool)]| {
         for (number, (user, word, is_correct)) in (1..).zip(cases) {
             let peer = Peer::Address(Ipv4Addr::from_bits(number).into());
@@ -180,23 +190,47 @@ fn passwords_that_are_kept_elsewhere() {
     };
     let long = "x".repeat(1_000);
     try_all(&[
-        ("zoe", "system", true),
-        ("zoe", "wrong", false),
-        ("zoe", "", false),
+        ("yan", "system", true),
+        ("yan", "wrong", false),
+        ("yan", "", false),
         ("", "system", false),
-        ("zoe", "system\0", false),
-        ("zoe", &long, false),
+        ("yan", "system\0", false),
+        ("yan", &long, false),
     ]);
     // Users of ietf-system have their passwords there, or none.
     authenticator.set_users(users(r#""local-users""#));
     try_all(&[
-        ("zoe", "system", true),
+        ("yan", "system", true),
         ("ann", SECRET, true),
         ("bob", "system", false),
         ("eve", "system", false),
     ]);
     authenticator.set_users(users(""));
-    try_all(&[("zoe", "system", true), ("ann", SECRET, false)]);
+    try_all(&[("yan", "system", true), ("ann", SECRET, false)]);
+}
+
+#[test]
+fn users_of_the_operating_system_have_its_groups() {
+    let groups = |authenticator: &Authenticator, user| {
+        let credentials = password(user, "system");
+        let identity = authenticator.authenticate(&credentials, REMOTE, NOW);
+        identity.map(|identity| identity.groups)
+    };
+    let external = authenticator(Anonymous::Rejected).with_external_passwords(Arc::new(OfSystem));
+    assert_eq!(groups(&external, "yan").unwrap(), ["yans"]);
+    let peer = Credentials::UnixPeer { uid: 1000 };
+    let of_peer = |authenticator: &Authenticator| {
+        let identity = authenticator.authenticate(&peer, Peer::Local, NOW);
+        identity.unwrap().groups
+    };
+    assert_eq!(of_peer(&external), ["anns"]);
+    // A user whose groups are unknown could do more than intended.
+    let error = groups(&external, "zoe").unwrap_err();
+    assert!(matches!(error, AuthenticationError::Groups(_)), "{error}");
+    // A user of ietf-system has those of ietf-netconf-acm only.
+    external.set_users(users(r#""local-users""#));
+    assert!(of_peer(&external).is_empty());
+    assert!(of_peer(&authenticator(Anonymous::Rejected)).is_empty());
 }
 
 #[test]
@@ -278,7 +312,6 @@ fn peers_of_unix_sockets() {
     assert_eq!(user_and_method(&ann), ("ann", Method::UnixPeer));
     assert!(!ann.is_recovery);
     assert!(matches!(log_in(7), Err(AuthenticationError::UnknownUid(7))));
-    assert_eq!(PasswdFile.name(0).as_deref(), Some("root"));
 }
 
 #[test]

@@ -235,6 +235,47 @@ fn depth_counts_from_the_nodes_that_fields_select() {
 }
 
 #[test]
+fn nodes_whose_state_is_beyond_the_depth_are_shown() {
+    let tree = memory_tree(MODEL);
+    merge(
+        &tree,
+        r#"{"m:top":"x","m:device":[
+            {"id":"a","counters":{"in":"1"},"port":[{"n":1,"up":true}]},
+            {"id":"b","note":"no state","port":[{"n":1,"descr":"no state"}]}]}"#,
+    );
+    let state = |depth| Selection {
+        depth: Some(depth),
+        content: Content::NonConfig,
+        ..Selection::default()
+    };
+    for (at, depth, expected) in [
+        ("/", 1, r#"{}"#),
+        ("/", 2, r#"{"m:device":[{}]}"#),
+        (
+            "/",
+            3,
+            r#"{"m:device":[{"id":"a","counters":{},"port":[{}]}]}"#,
+        ),
+        (
+            "/",
+            4,
+            r#"{"m:device":[{"id":"a","counters":{"in":"1"},"port":[{"n":1,"up":true}]}]}"#,
+        ),
+        (
+            "/device[id='a']",
+            2,
+            r#"{"m:device":[{"id":"a","counters":{},"port":[{}]}]}"#,
+        ),
+    ] {
+        assert_eq!(
+            show_selected(&tree, at, &state(depth)),
+            expected,
+            "{at} {depth}"
+        );
+    }
+}
+
+#[test]
 fn state_presence_containers_are_shown() {
     let tree = memory_tree(MODEL);
     merge(

@@ -180,8 +180,29 @@ impl Reader<'_> {
         let children = self.children(Some(node.id), data, level, wanted == Wanted::Whole);
         let is_own = wanted == Wanted::Whole && self.is_content(node) && !node.is_np_container();
         let says_more = children.iter().any(|child| !self.is_state_key(child.node));
-        let shows = is_own || says_more && !children.is_empty();
+        let shows = is_own || says_more || self.has_state_beyond(data, wanted);
         shows.then(|| DataNode::new(node.id, Content::Inner(children)))
+    }
+
+    /// Whether a node has state, within the depth or beyond it: read without state, it would not be shown at all.
+    fn has_state_beyond(&self, data: &DataNode, wanted: Wanted) -> bool {
+        if self.selection.content != ContentOf::NonConfig || self.selection.depth.is_none() {
+            return false;
+        }
+        let selection = Selection {
+            depth: None,
+            with_defaults: match self.reports_defaults() {
+                true => WithDefaults::Explicit,
+                false => self.selection.with_defaults,
+            },
+            ..self.selection.clone()
+        };
+        let reader = Reader {
+            schema: self.schema,
+            selection: &selection,
+        };
+        let children = reader.children(Some(data.node), data, 1, wanted == Wanted::Whole);
+        children.iter().any(|child| !self.is_state_key(child.node))
     }
 
     fn is_state_key(&self, node: NodeId) -> bool {

@@ -11,6 +11,7 @@ mod model;
 mod namespaces;
 mod node;
 mod node_table;
+pub(crate) mod other_modules;
 pub mod pattern;
 mod source;
 mod statement;

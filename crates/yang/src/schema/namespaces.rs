@@ -1,5 +1,6 @@
 //! Resolution of prefixes in values.
 
+use super::other_modules;
 use crate::schema::{ModuleId, Schema};
 
 /// The form of names in identityref and instance-identifier values.
@@ -15,6 +16,9 @@ pub enum NameForm {
 pub trait Namespaces {
     /// The module of a prefix. For no prefix: in JSON, the module of the leaf; in XML, that of the default namespace.
     fn module(&self, schema: &Schema, prefix: Option<&str>) -> Option<ModuleId>;
+
+    /// The name of the module of a prefix, if the schema does not have the module; `None` if nothing gives the name.
+    fn other_module(&self, prefix: &str) -> Option<Box<str>>;
 
     /// The form of names.
     fn form(&self) -> NameForm;
@@ -35,6 +39,10 @@ impl Namespaces for ModuleNames {
         }
     }
 
+    fn other_module(&self, prefix: &str) -> Option<Box<str>> {
+        Some(prefix.into())
+    }
+
     fn form(&self) -> NameForm {
         NameForm::Json
     }
@@ -51,6 +59,10 @@ where
 {
     fn module(&self, schema: &Schema, prefix: Option<&str>) -> Option<ModuleId> {
         schema.module_by_namespace((self.0)(prefix)?.as_ref())
+    }
+
+    fn other_module(&self, prefix: &str) -> Option<Box<str>> {
+        other_modules::module_of((self.0)(Some(prefix))?.as_ref()).map(Into::into)
     }
 
     fn form(&self) -> NameForm {

@@ -27,4 +27,4 @@ pub use function::Function;
 pub use literal::Literal;
 pub use parser::{XPATH_CHARS_MAX, XPATH_DEPTH_MAX, XPATH_HEIGHT_MAX};
 pub(crate) use positional::{calls_function, is_positional, may_be_number};
-pub(crate) use replace_prefixes::{with_modules, with_prefixes};
+pub(crate) use replace_prefixes::{Place, with_modules, with_prefixes};

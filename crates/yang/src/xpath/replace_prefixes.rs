@@ -26,22 +26,32 @@ pub(crate) fn with_modules(
     })
 }
 
+/// Where the name of a module is in an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the name of a node.
+    Node,
+    /// In a literal that looks like a name.
+    Literal,
+}
+
 /// Converts an expression in canonical form to one with prefixes; `prefix_of` returns the prefix of a module, or
 /// `None` if there is no such module.
 pub(crate) fn with_prefixes(
     text: &str,
-    prefix_of: &mut dyn FnMut(&str) -> Option<Box<str>>,
+    prefix_of: &mut dyn FnMut(&str, Place) -> Option<Box<str>>,
 ) -> Result<String, XPathError> {
     rewrite(text, &mut |written, above| match written {
         NamePart::Name(None) => {
-            let prefix = above.as_deref().and_then(&mut *prefix_of);
+            let prefix = above.as_deref();
+            let prefix = prefix.and_then(|module| prefix_of(module, Place::Node));
             Ok((prefix, above))
         }
         NamePart::Name(Some(module)) => {
-            let prefix = prefix_of(module).ok_or("the name of a module")?;
+            let prefix = prefix_of(module, Place::Node).ok_or("the name of a module")?;
             Ok((Some(prefix), Some(module.into())))
         }
-        NamePart::Literal(module) => Ok((prefix_of(module), above)),
+        NamePart::Literal(module) => Ok((prefix_of(module, Place::Literal), above)),
     })
 }
 
@@ -173,7 +183,7 @@ mod tests {
         for (prefixed, canonical) in cases {
             let found = with_modules(prefixed, &module_of).unwrap();
             assert_eq!(found, canonical);
-            let back = with_prefixes(canonical, &mut prefix_of).unwrap();
+            let back = with_prefixes(canonical, &mut |module, _| prefix_of(module)).unwrap();
             assert_eq!(back, prefixed);
         }
     }

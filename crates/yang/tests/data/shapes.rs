@@ -8,6 +8,7 @@ use espalier_yang::data::{
     PrintOptions, Root, json, xml,
 };
 use espalier_yang::schema::{ModuleSource, Schema, SchemaSource};
+use espalier_yang::standard::{self, StandardModule};
 
 fn farm_child(schema: &Schema, name: &str) -> espalier_yang::NodeId {
     let module = schema.module_by_name("farm").unwrap();
@@ -515,5 +516,64 @@ fn an_expression_as_data_is_accepted_by_both_formats_or_none() {
             (is_accepted, is_accepted),
             "{expression}"
         );
+    }
+}
+
+/// The models of access rules.
+fn schema_with_access_rules() -> Schema {
+    let names = ["ietf-netconf-acm", "ietf-yang-types"];
+    let modules = names.iter().filter_map(|name| standard::module(name, None));
+    let source = SchemaSource {
+        modules: modules.map(StandardModule::source).collect(),
+        ..SchemaSource::default()
+    };
+    Schema::compile(&source).unwrap()
+}
+
+#[test]
+fn rules_for_modules_of_other_anchors_pass_through_both_formats() {
+    let schema = schema_with_access_rules();
+    for (path, declared) in [
+        (
+            "/ietf-interfaces:interfaces/interface[name='eth0']/ietf-ip:ipv4",
+            r#"xmlns:ietf-interfaces="urn:ietf:params:xml:ns:yang:ietf-interfaces""#,
+        ),
+        (
+            "/net:devices/device[kind='net:core']/name",
+            r#"xmlns:net="urn:espalier:module:net""#,
+        ),
+        // A module of the schema has another one's name as its prefix.
+        (
+            "/nacm:a/ietf-netconf-acm:b/nacm:c[d='x:y z']",
+            r#"xmlns:nacm2="urn:ietf:params:xml"#,
+        ),
+        ("/", ">/<"),
+    ] {
+        let json = format!(
+            r#"{{"ietf-netconf-acm:nacm":{{"rule-list":[{{"name":"l","rule":[{{"name":"r","path":"{path}","action":"permit"}}]}}]}}}}"#
+        );
+        let tree = tree_of_json(&schema, &json);
+        let xml = xml_of(&schema, &tree);
+        assert!(xml.contains(declared), "{xml}");
+        let again = tree_of_xml(&schema, &xml);
+        assert_eq!(json_of(&schema, &again), json, "{xml}");
+    }
+}
+
+#[test]
+fn a_rule_with_an_unknown_namespace_is_rejected_with_what_to_write() {
+    let schema = schema_with_access_rules();
+    for namespaces in [
+        "",
+        r#" xmlns:n="urn:example:net""#,
+        r#" xmlns:n="urn:espalier:module:""#,
+    ] {
+        let xml = format!(
+            r#"<nacm xmlns="urn:ietf:params:xml:ns:yang:ietf-netconf-acm"><rule-list><name>l</name><rule><name>r</name><path{namespaces}>/n:devices</path><action>permit</action></rule></rule-list></nacm>"#
+        );
+        let read = parse_xml(&schema, &xml, Root::Datastore, &ParseOptions::default());
+        let message = read.unwrap_err().to_string();
+        assert!(message.contains("urn:espalier:module:NAME"), "{message}");
+        assert!(message.contains("JSON"), "{message}");
     }
 }

@@ -42,11 +42,12 @@ struct Selection {
     #[arg(long, value_name = "NAME")]
     operation: Option<String>,
 
-    /// With this result: ok, error for any error, or an error-tag such as access-denied
+    /// With this result: ok, error for any error, an error-tag such as access-denied, or a kind of errors of collections
+    /// and statistics such as missing
     #[arg(long, value_name = "RESULT")]
     result: Option<String>,
 
-    /// With this path or one below it, an instance identifier
+    /// With this path or one below it: an instance identifier, or the path of a request such as /documents/cars
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
 
@@ -103,8 +104,9 @@ pub struct List {
     selection: Selection,
 
     /// The maximum number of records
-    #[arg(long, value_name = "COUNT", default_value = "100")]
-    limit: usize,
+    #[arg(long, value_name = "COUNT", default_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 
     /// Print the oldest first
     #[arg(long)]
@@ -121,7 +123,7 @@ impl List {
             query.order = AuditOrder::OldestFirst;
         }
         let log = self.log_option.open(settings)?;
-        each_page(&log, query, self.limit, &mut |record| {
+        each_page(&log, query, self.limit as usize, &mut |record| {
             print(record, self.log_option.output_options.json)
         })
     }

@@ -55,6 +55,11 @@ pub struct ListenOptions {
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
 
+    /// Verify passwords of users that are not in ietf-system with this PAM service, configured in /etc/pam.d. These
+    /// users have the groups of the operating system. Needs a build with the feature `pam` [env: ESPALIER_PAM_SERVICE]
+    #[arg(long, value_name = "NAME")]
+    pam_service: Option<String>,
+
     /// Serve every client that reaches the address, also beyond loopback
     /// [env: ESPALIER_INSECURE_NO_AUTHENTICATION=true]
     #[arg(long)]
@@ -117,6 +122,7 @@ impl ListenOptions {
             tls_self_signed: self.tls_self_signed.clone(),
             unix_socket: self.unix_socket.clone(),
             unix_socket_mode: self.unix_socket_mode.clone(),
+            pam_service: self.pam_service.clone(),
             insecure_no_authentication: self.insecure_no_authentication.then_some(true),
             insecure_no_tls: self.insecure_no_tls.then_some(true),
             allowed_host: self.allowed_host.clone(),

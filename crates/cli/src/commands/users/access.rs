@@ -1,17 +1,20 @@
 //! `espalier access`.
 
 use clap::{Args, Subcommand, ValueEnum};
+use espalier_service::Service;
 use espalier_service::access::{AccessPolicy, AccessReason, Caller, Explanation};
-use espalier_store::{AccessOperation, DenyMark};
+use espalier_service::server_state::state_schema_of;
+use espalier_store::{AccessOperation, Datastore, DenyMark, Tree};
 use espalier_yang::InstancePath;
 use serde_json::json;
 
+use super::import_permissions::ImportPermissions;
 use super::user_store::UserStore;
-use crate::settings::Settings;
+use crate::settings::{DEFAULT_NAME, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
 
-/// Show which access rule decides
+/// Show which access rule decides, or make rules of the permissions of sysrepo
 #[derive(Args, Debug)]
 pub struct AccessCommand {
     #[command(subcommand)]
@@ -21,6 +24,7 @@ pub struct AccessCommand {
 #[derive(Subcommand, Debug)]
 enum Command {
     Explain(Explain),
+    ImportPermissions(ImportPermissions),
 }
 
 impl AccessCommand {
@@ -28,14 +32,17 @@ impl AccessCommand {
     pub fn run(&self, settings: Settings) -> Result<()> {
         match &self.command {
             Command::Explain(command) => command.run(settings),
+            Command::ImportPermissions(command) => command.run(settings),
         }
     }
 
     /// Whether results and errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
-        match &self.command {
-            Command::Explain(command) => command.user_store.output_options().json,
-        }
+        let user_store = match &self.command {
+            Command::Explain(command) => &command.user_store,
+            Command::ImportPermissions(command) => &command.user_store,
+        };
+        user_store.output_options().json
     }
 }
 
@@ -57,7 +64,9 @@ The rules are those of ietf-netconf-acm (RFC 8341). For `exec`, PATH is the name
 Examples:
   espalier access explain maria '/espalier-network:network/device=core-1' update \\
       --store embedded:data
-  espalier access explain maria ietf-netconf:edit-config exec --store embedded:data --json")]
+  espalier access explain maria ietf-netconf:edit-config exec --store embedded:data --json
+  espalier access explain maria /ietf-system:system read --of-dataspace espalier \\
+      --of-anchor server --store embedded:data")]
 struct Explain {
     /// The user
     user: String,
@@ -73,6 +82,14 @@ struct Explain {
     #[arg(long, value_name = "GROUP")]
     group: Vec<String>,
 
+    /// The dataspace of PATH, if it is not the one that is served by default
+    #[arg(long, value_name = "NAME")]
+    of_dataspace: Option<String>,
+
+    /// The anchor of PATH, if it is not the one that is served by default
+    #[arg(long, value_name = "NAME")]
+    of_anchor: Option<String>,
+
     #[command(flatten)]
     user_store: UserStore,
 }
@@ -80,10 +97,13 @@ struct Explain {
 impl Explain {
     fn run(&self, settings: Settings) -> Result<()> {
         let service = self.user_store.service(settings)?.service;
-        let tree = service.configuration().served().ok_or_else(|| {
-            Failure::data("there is no such anchor in the store").hint("add --anchor NAME")
-        })?;
-        let policy = service.access_policy(&tree)?;
+        let tree = self.tree(&service)?;
+        let schema = match self.operation {
+            Operation::Exec => None,
+            _ => state_schema_of(tree.schema(), &self.path)?,
+        };
+        let schema = schema.as_ref().unwrap_or(tree.schema());
+        let policy = service.access_policy(&tree, schema)?;
         let caller = Caller {
             user: self.user.clone(),
             groups: self.group.clone(),
@@ -106,6 +126,21 @@ impl Explain {
             &answer,
             &output::escaped(&format!("{word}: {reason}")),
         )
+    }
+
+    /// The data tree of the path.
+    fn tree(&self, service: &Service) -> Result<Tree> {
+        let configuration = service.configuration();
+        if self.of_dataspace.is_none() && self.of_anchor.is_none() {
+            return configuration.served().ok_or_else(|| {
+                Failure::data("there is no such anchor in the store")
+                    .hint("add --of-anchor NAME, or --anchor NAME if it is the one that is served")
+            });
+        }
+        let name = |name: &Option<String>| name.clone().unwrap_or_else(|| DEFAULT_NAME.to_owned());
+        let (dataspace, anchor) = (name(&self.of_dataspace), name(&self.of_anchor));
+        let store = configuration.store();
+        Ok(store.tree(&dataspace, &anchor, Datastore::Running)?)
     }
 
     fn explain(&self, policy: &AccessPolicy, caller: &Caller) -> Result<Explanation> {

@@ -1,6 +1,7 @@
 //! `espalier user`, `espalier token` and `espalier access`: who may use a server, and what they may do.
 
 mod access;
+mod import_permissions;
 mod token;
 mod user;
 mod user_store;

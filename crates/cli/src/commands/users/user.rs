@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use clap::{Args, Subcommand};
-use espalier_service::identity::{ADMINISTRATORS, NewUser};
+use espalier_service::identity::{ADMINISTRATORS, NewUser, UserPassword};
 use serde_json::json;
 
 use super::user_store::{OpenService, UserStore};
@@ -74,13 +74,17 @@ struct Add {
     #[arg(long)]
     no_password: bool,
 
+    /// Only add the user to groups: the server verifies its password with PAM (`serve --pam-service`)
+    #[arg(long, conflicts_with = "no_password")]
+    external: bool,
+
     #[command(flatten)]
     user_store: UserStore,
 }
 
 impl Add {
     fn run(&self, settings: Settings) -> Result<()> {
-        let password = match self.no_password {
+        let password = match self.no_password || self.external {
             true => None,
             false => Some(self.new_password()?),
         };
@@ -88,11 +92,19 @@ impl Add {
         if self.admin {
             groups.push(ADMINISTRATORS.to_owned());
         }
+        if self.external && groups.is_empty() {
+            return Err(Failure::usage("--external adds the user to groups only")
+                .hint("add --group GROUP or --admin; any user that PAM accepts may log in"));
+        }
         let author = settings.author().to_owned();
         let open = self.user_store.new_service(settings)?;
         let user = NewUser {
             name: &self.name,
-            password: password.as_deref(),
+            password: match &password {
+                Some(password) => UserPassword::Clear(password),
+                None if self.external => UserPassword::External,
+                None => UserPassword::Unchanged,
+            },
             groups: &groups,
             author: &author,
         };

@@ -182,7 +182,7 @@ impl ResourceReader<'_> {
     }
 
     /// Whether a fully selected node is sent even without content: as state, or as selected config. A
-    /// non-presence container only if it has content (perhaps beyond the depth).
+    /// non-presence container only if it has content, perhaps beyond the depth.
     fn is_shown_empty(&self, node: NodeId, stored: Stored) -> bool {
         let node = self.state.schema().node(node);
         match self.selection.content {
@@ -231,13 +231,15 @@ impl ResourceReader<'_> {
         Ok(())
     }
 
-    /// Sends all frames that are not sent yet.
+    /// Sends all frames within the depth that are not sent yet.
     pub fn open_frames(&mut self) -> ReadResult<()> {
         if self.frames.last().is_none_or(|frame| frame.is_open) {
             return Ok(());
         }
         self.has_sent = true;
-        for frame in self.frames.iter_mut().filter(|frame| !frame.is_open) {
+        let depth = self.selection.depth.unwrap_or(u32::MAX);
+        let unsent = |frame: &&mut Frame| !frame.is_open && frame.depth <= depth;
+        for frame in self.frames.iter_mut().filter(unsent) {
             frame.is_open = true;
             if let Some(origin) = frame.sent_origin {
                 self.sink.annotate(vec![Annotation::Origin(origin)])?;
@@ -264,10 +266,18 @@ impl ResourceReader<'_> {
                 false => Ok(()),
             };
         }
-        if !self.selects_leaf(node) || self.is_trimmed(node, &packed) {
+        let is_beyond = self.is_beyond_unsent();
+        let is_selected = match is_beyond {
+            true => self.selects_at_any_depth(node),
+            false => self.selects_leaf(node),
+        };
+        if !is_selected || self.is_trimmed(node, &packed) {
             return Ok(());
         }
         self.open_frames()?;
+        if is_beyond {
+            return Ok(());
+        }
         self.annotate_leaf_origin(node, &packed)?;
         self.send(node, packed)
     }

@@ -5,13 +5,13 @@ use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, Value};
 
 use super::super::selection::{Content, WithDefaults};
-use super::frame::ResourceReader;
+use super::frame::{Frame, ResourceReader};
 use crate::fragment::Packed;
 
 impl ResourceReader<'_> {
     /// Whether to enter a container, list entry or leaf-list below the innermost frame.
     pub fn descends(&self, node: &Node) -> bool {
-        self.is_within_depth()
+        (self.is_within_depth() || self.is_beyond_unsent())
             && match self.selection.content {
                 Content::All => true,
                 Content::Config => node.is_config,
@@ -22,13 +22,17 @@ impl ResourceReader<'_> {
 
     /// Whether a leaf of the innermost frame is selected.
     pub fn selects_leaf(&self, node: NodeId) -> bool {
-        self.is_within_depth()
+        self.is_within_depth() && self.selects_at_any_depth(node)
+    }
+
+    /// As [`Self::selects_leaf`], whatever the depth.
+    pub fn selects_at_any_depth(&self, node: NodeId) -> bool {
+        self.field_selection(node) != Fields::Not
             && match self.selection.content {
                 Content::All => true,
                 Content::Config => self.state.schema().node(node).is_config,
                 Content::NonConfig => !self.state.schema().node(node).is_config,
             }
-            && self.field_selection(node) != Fields::Not
     }
 
     /// Whether everything below the next entered node is selected.
@@ -51,8 +55,21 @@ impl ResourceReader<'_> {
     }
 
     pub fn is_within_depth(&self) -> bool {
-        let below = self.depth_below();
-        self.selection.depth.is_none_or(|depth| below <= depth)
+        self.is_level_within_depth(self.depth_below())
+    }
+
+    /// Whether the children of the innermost frame are beyond the depth, and one of them that is state would show that
+    /// the nodes within the depth, which are not sent yet, have state.
+    pub fn is_beyond_unsent(&self) -> bool {
+        let is_unsent = |frame: &Frame| self.is_level_within_depth(frame.depth) && !frame.is_open;
+        self.selection.content == Content::NonConfig
+            && !self.is_within_depth()
+            && self.frames.iter().any(is_unsent)
+    }
+
+    /// Whether a level is within the depth.
+    pub fn is_level_within_depth(&self, level: u32) -> bool {
+        self.selection.depth.is_none_or(|depth| level <= depth)
     }
 
     /// The level of the children of the innermost frame. Nodes selected by `fields`, and the nodes on the

@@ -1,17 +1,20 @@
 //! The namespace prefixes that one element declares for its value and its attributes.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use super::write::write_attribute;
 use crate::path::{InstancePath, Keys, push_quoted};
+use crate::schema::other_modules::namespace_of;
 use crate::schema::{Module, ModuleId, ModuleNames, NodeId, Schema};
 use crate::value::Value;
-use crate::xpath::with_prefixes;
+use crate::xpath::{Place, with_prefixes};
 
 /// The prefixes of one element. Each element declares its own, so that it can be read, moved and printed by itself.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes<'s> {
-    declared: SmallVec<[(String, &'s str); 2]>,
+    declared: SmallVec<[(String, Cow<'s, str>); 2]>,
 }
 
 impl<'s> Prefixes<'s> {
@@ -34,15 +37,15 @@ impl<'s> Prefixes<'s> {
             "ietf-origin" => "or",
             module => module,
         };
-        self.of(customary, namespace)
+        self.of(customary, namespace.into())
     }
 
     fn of_module(&mut self, module: &'s Module) -> String {
-        self.of(&module.prefix, &module.namespace)
+        self.of(&module.prefix, (&*module.namespace).into())
     }
 
     /// The prefix of a namespace: the customary one, with a number if that is already taken.
-    fn of(&mut self, customary: &str, namespace: &'s str) -> String {
+    fn of(&mut self, customary: &str, namespace: Cow<'s, str>) -> String {
         if let Some((prefix, _)) = self.declared.iter().find(|(_, known)| *known == namespace) {
             return prefix.clone();
         }
@@ -112,12 +115,16 @@ impl<'s> Prefixes<'s> {
         Some(out)
     }
 
-    /// The XML form of an XPath expression that is a value of type `xpath1.0`; `None` if it names modules that are
-    /// not in the schema.
+    /// The XML form of an XPath expression that is a value of type `xpath1.0` or `node-instance-identifier`; `None` if it
+    /// is not an expression. The latter may name modules that are not in the schema.
     fn expression(&mut self, schema: &'s Schema, text: &str) -> Option<String> {
-        let mut prefix_of = |module: &str| {
-            let module = schema.module(schema.module_by_name(module)?);
-            Some(self.of_module(module).into())
+        let mut prefix_of = |module: &str, place| {
+            let prefix = match (schema.module_by_name(module), place) {
+                (Some(module), _) => self.of_module(schema.module(module)),
+                (None, Place::Node) => self.of(module, namespace_of(module).into()),
+                (None, Place::Literal) => return None,
+            };
+            Some(prefix.into())
         };
         with_prefixes(text, &mut prefix_of).ok()
     }

@@ -65,6 +65,10 @@ impl Namespaces for ModelPrefixes<'_> {
         known.find(|(known, _)| *known == prefix).map(|&(_, id)| id)
     }
 
+    fn other_module(&self, _prefix: &str) -> Option<Box<str>> {
+        None
+    }
+
     fn form(&self) -> NameForm {
         NameForm::Xml
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::encoding::Encoding;
 use crate::error::{DataError, ErrorTag};
+use crate::schema::other_modules::OTHER;
 use crate::schema::{Intervals, Pattern, Type, TypeKind};
 
 /// A text that is not a value of a type. The `error-tag` is always `invalid-value`.
@@ -54,6 +55,8 @@ pub(super) enum Mismatch<'t> {
     Character(char),
     /// Names a bit twice.
     DuplicateBit,
+    /// No prefix of the document, or the namespace of a module whose name is not known.
+    UnknownNamespace,
     /// No such identity.
     NoIdentity,
     /// The identity is not derived from the base.
@@ -139,6 +142,9 @@ impl Mismatch<'_> {
                 format!("the character U+{code:04X} is not allowed in YANG strings")
             }
             Self::DuplicateBit => format!("a bit is named twice in {text}"),
+            Self::UnknownNamespace => format!(
+                "{text} has a prefix whose module is unknown: in XML, declare the namespace {OTHER}NAME for the module NAME, or write JSON, where the prefix is the name"
+            ),
             Self::NoIdentity => format!("there is no identity {text}"),
             Self::NotDerived => {
                 format!("the identity {text} is not derived from the base of {name}")

@@ -79,7 +79,7 @@ pub(super) fn instance_identifier<'t>(input: Input<'_>) -> Result<Value, Mismatc
 pub(super) enum OtherModules {
     /// It may not.
     Unknown,
-    /// It may, in JSON: access rules apply to the data of other anchors too (docs/decisions/0071).
+    /// It may: access rules apply to the data of other anchors too (docs/decisions/0071).
     Accepted,
 }
 
@@ -89,22 +89,22 @@ pub(super) fn expression<'t>(
     input: Input<'_>,
     others: OtherModules,
 ) -> Result<Value, Mismatch<'t>> {
-    let module_of = |prefix: &str| {
-        match input.namespaces.module(input.schema, Some(prefix)) {
-            Some(module) => Some(input.schema.module(module).name.clone()),
-            // In the form of JSON a prefix is the name of a module.
-            None => match (others, input.namespaces.form()) {
-                (OtherModules::Accepted, NameForm::Json) => Some(prefix.into()),
-                _ => None,
-            },
-        }
+    let module_of = |prefix: &str| match input.namespaces.module(input.schema, Some(prefix)) {
+        Some(module) => Some(input.schema.module(module).name.clone()),
+        None => match others {
+            OtherModules::Accepted => input.namespaces.other_module(prefix),
+            OtherModules::Unknown => None,
+        },
     };
     // A name may have no prefix. `with_modules` finds prefixes that are not modules of the schema.
     Expression::parse(input.text, &|prefix| {
         Some(prefix.unwrap_or_default().into())
     })
     .map_err(|_| Mismatch::Malformed)?;
-    let with_modules = with_modules(input.text, &module_of).map_err(|_| Mismatch::Malformed)?;
+    let with_modules = with_modules(input.text, &module_of).map_err(|_| match others {
+        OtherModules::Accepted => Mismatch::UnknownNamespace,
+        OtherModules::Unknown => Mismatch::Malformed,
+    })?;
     let canonical = match input.namespaces.form() {
         // The text is kept as written, even if it contains redundant module names.
         NameForm::Json => input.text.into(),
