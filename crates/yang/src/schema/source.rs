@@ -86,6 +86,17 @@ pub struct MountSource {
     pub schemas: MountedSchemas,
 }
 
+impl MountedSchemas {
+    /// All schemas.
+    pub fn all(&self) -> impl Iterator<Item = &SchemaSource> {
+        let (shared, inline) = match self {
+            Self::Shared { schema, .. } => (Some(schema), None),
+            Self::Inline { schemas, .. } => (None, Some(schemas.values())),
+        };
+        shared.into_iter().chain(inline.into_iter().flatten())
+    }
+}
+
 /// The schemas of all instances of a mount point.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MountedSchemas {
@@ -124,6 +135,18 @@ impl SchemaSource {
         }
         self.modules.retain(|module| used.contains(&module.name));
         self
+    }
+
+    /// The schemas that are mounted.
+    pub fn mounted(&self) -> impl Iterator<Item = &Self> {
+        let schemas = self.mounts.iter().map(|mount| &mount.schemas);
+        schemas.flat_map(MountedSchemas::all)
+    }
+
+    /// The texts of all modules, of mounted schemas too; one may occur several times.
+    pub fn all_modules(&self) -> impl Iterator<Item = &ModuleSource> {
+        let mounted = self.mounted().flat_map(|schema| &schema.modules);
+        self.modules.iter().chain(mounted)
     }
 
     /// The imports and includes of any revision of a module.
