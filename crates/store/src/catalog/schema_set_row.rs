@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use espalier_keyspace::{Batch, Precondition, Snapshot};
-use espalier_yang::schema::{
-    Features, ModuleSource, MountSource, MountedSchemas, SchemaSource,
-};
+use espalier_yang::schema::{Features, ModuleSource, MountSource, MountedSchemas, SchemaSource};
 use serde::{Deserialize, Serialize};
 
 use super::keys;

@@ -1,10 +1,13 @@
 //! Copies the nodes of one mounted schema.
 
+use std::sync::Arc;
+
 use super::absolute_paths::Rewriter;
 use super::identifiers::Identifiers;
 use super::merge;
 use super::point::{NodeOwners, Point};
 use super::types::Types;
+use super::widen;
 use crate::schema::{
     Case, CaseChoice, Choice, Constraint, Mount, MountedSchema, Node, NodeId, NodeKind, Ordering,
     Schema,
@@ -104,9 +107,8 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
             None => self.point.node,
         };
         if let Some(id) = self.point.mounted_child(parent, module, &node.name) {
-            self.point.nodes[id.0 as usize - self.point.first_node]
-                .node
-                .push(self.number);
+            let number = self.number;
+            self.owners(id).node.push(number);
             self.nodes.push(Placed::Shared(id));
             return Ok(());
         }
@@ -131,6 +133,7 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
         self.point.nodes.push(NodeOwners {
             node: vec![self.number],
             musts: vec![vec![self.number]; node.musts.len()],
+            types: Vec::new(),
         });
         self.nodes.push(Placed::New(id));
         Ok(())
@@ -192,6 +195,10 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
 
     fn put(&mut self, id: NodeId, node: &Node) {
         let copied = self.copied(id, node);
+        if let Some(value) = copied.as_value() {
+            let value_type = Arc::clone(&value.value_type);
+            self.owners(id).types = vec![(value_type, vec![self.number])];
+        }
         if let Some(place) = self.point.schema.nodes.get_mut(id) {
             let children = std::mem::take(&mut place.children);
             *place = Node { children, ..copied };
@@ -205,6 +212,8 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
         if !merge::is_same(place, &copied) {
             return Err(self.conflict(copied.parent.unwrap_or(id), &copied.name));
         }
+        self.merge_type(id, &copied)
+            .ok_or_else(|| self.conflict(copied.parent.unwrap_or(id), &copied.name))?;
         let owners = &mut self.point.nodes[id.0 as usize - self.point.first_node];
         let Some(place) = self.point.schema.nodes.get_mut(id) else {
             return Ok(());
@@ -220,6 +229,33 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
             }
         }
         Ok(())
+    }
+
+    /// Widens the type of a leaf so that it has the values of a type of this schema; `None` if there is no such type.
+    fn merge_type(&mut self, id: NodeId, copied: &Node) -> Option<()> {
+        let Some(value) = copied.as_value() else {
+            return Some(());
+        };
+        let own = Arc::clone(&value.value_type);
+        let number = self.number;
+        let mut types = self.owners(id).types.iter_mut();
+        if let Some((_, owners)) = types.find(|(known, _)| widen::is_same(known, &own)) {
+            owners.push(number);
+            return Some(());
+        }
+        let known = self.point.schema.node(id).as_value()?;
+        let known = Arc::clone(&known.value_type);
+        let wide = Arc::new(widen::widened(self.point.schema, &known, &own)?);
+        self.owners(id).types.push((own, vec![number]));
+        match &mut self.point.schema.nodes.get_mut(id)?.kind {
+            NodeKind::Leaf(value) | NodeKind::LeafList(value) => value.value_type = wide,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn owners(&mut self, id: NodeId) -> &mut NodeOwners {
+        &mut self.point.nodes[id.0 as usize - self.point.first_node]
     }
 
     fn conflict(&self, parent: NodeId, name: &str) -> String {

@@ -1,21 +1,16 @@
 //! Compares nodes that several schemas at one mount point have. Stored data must mean the same in all of them, so their
-//! kind, type, keys and defaults must be equal; their `must`s may differ.
+//! kind, keys and defaults must be equal; their types (`widen`) and `must`s may differ.
 
 use crate::schema::stored::encode;
 use crate::schema::{Choice, Constraint, Node};
 
-/// Returns whether two nodes differ in nothing but their children, `must`s and texts.
+/// Returns whether two nodes differ in nothing but their types, children, `must`s and texts.
 pub(super) fn is_same(one: &Node, other: &Node) -> bool {
-    let value_type = |node: &Node| {
-        let value = node.as_value();
-        value.map(|value| encode(&*value.value_type).ok())
-    };
     let is_same_kind = match (encode(&one.kind), encode(&other.kind)) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
     };
     is_same_kind
-        && value_type(one) == value_type(other)
         && one.cases == other.cases
         && one.is_config == other.is_config
         && one.is_mandatory == other.is_mandatory

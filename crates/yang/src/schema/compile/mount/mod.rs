@@ -8,7 +8,7 @@
 //! - `identifiers`: modules are identified by name in the whole schema, identities by module and name; which identities
 //!   derive from a base is known for each mounted schema.
 //! - `types`: copies types.
-//! - `graft`: copies the nodes of one mounted schema; `merge`: compares nodes that several schemas have.
+//! - `graft`: copies the nodes of one mounted schema; `merge`: compares nodes that several schemas have; `widen`: their types.
 //! - `compile`: finds the mount points, compiles each mounted schema once, and nests.
 //!
 //! The alternatives refused are in docs/decisions/0072.
@@ -21,5 +21,6 @@ mod merge;
 mod point;
 mod selection;
 mod types;
+mod widen;
 
 pub(super) use compile::compile;

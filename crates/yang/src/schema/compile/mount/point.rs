@@ -1,10 +1,12 @@
 //! A node with a mount point, while schemas are mounted there.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::absolute_paths::ParentReference;
 use super::graft::Graft;
-use crate::schema::{Choice, ModuleId, NodeId, Schema, Secrecy};
+use crate::schema::{Choice, ModuleId, NodeId, Schema, Secrecy, Type};
 
 /// The schemas that have a node, choice or `must`: their numbers, ascending.
 pub(super) type Owners = Vec<usize>;
@@ -33,6 +35,8 @@ pub(super) struct NodeOwners {
     pub(super) node: Owners,
     /// For each `must` of the node.
     pub(super) musts: Vec<Owners>,
+    /// The types of a leaf or leaf-list.
+    pub(super) types: Vec<(Arc<Type>, Owners)>,
 }
 
 impl<'s> Point<'s> {

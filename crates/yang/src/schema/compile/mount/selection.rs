@@ -6,8 +6,9 @@
 
 use super::absolute_paths::{parents, relative};
 use super::point::Point;
+use super::widen::{self, any, not};
 use crate::schema::{Constraint, NodeId, Schema};
-use crate::xpath::{Axis, BinaryOperator, Expr, Expression, Function, Literal, NodeTest, PathStep};
+use crate::xpath::{Axis, BinaryOperator, Expr, Expression, Literal, NodeTest, PathStep};
 
 /// The leaf with the name of the schema.
 struct Selector<'a> {
@@ -32,27 +33,31 @@ impl Selector<'_> {
                 Box::new(name),
             )
         });
-        let mut equalities: Vec<Expr> = equalities.collect();
-        match equalities.len() {
-            1 => equalities.remove(0),
-            _ => Expr::Or(equalities),
-        }
+        any(equalities.collect())
+    }
+
+    /// A condition that holds in instances with other schemas too.
+    fn only_for(&self, owners: &[usize], levels: usize, condition: Expr) -> Expr {
+        Expr::Or(vec![not(self.condition(owners, levels)), condition])
     }
 
     /// The `when` of a node or choice, whose context node is this many levels below the mount point.
     fn when(&self, owners: &[usize], levels: usize) -> Constraint {
-        let root = self.condition(owners, levels);
-        let text: Box<str> = root.to_string().into();
-        Constraint {
-            expression: Expression {
-                text: text.clone(),
-                root,
-            },
-            text,
-            error_message: None,
-            error_app_tag: None,
-            context_levels_up: 0,
-        }
+        constraint(self.condition(owners, levels))
+    }
+}
+
+fn constraint(root: Expr) -> Constraint {
+    let text: Box<str> = root.to_string().into();
+    Constraint {
+        expression: Expression {
+            text: text.clone(),
+            root,
+        },
+        text,
+        error_message: None,
+        error_app_tag: None,
+        context_levels_up: 0,
     }
 }
 
@@ -101,24 +106,51 @@ impl Point<'_> {
         let id = NodeId((self.first_node + number) as u32);
         let levels = self.levels_of(id);
         let owners = &self.nodes[number].node;
-        let has_fewer_owners = self.has_fewer_owners(owners, self.schema.node(id).parent);
-        let when = has_fewer_owners.then(|| selector.when(owners, levels));
-        let musts: Vec<_> = self.nodes[number]
-            .musts
-            .iter()
-            .map(|must| (must != owners).then(|| selector.condition(must, levels)))
-            .collect();
-        let Some(node) = self.schema.nodes.get_mut(id) else {
-            return;
-        };
-        for (must, condition) in node.musts.iter_mut().zip(musts) {
-            if let Some(condition) = condition {
+        let mut whens = Vec::new();
+        if self.has_fewer_owners(owners, self.schema.node(id).parent) {
+            whens.push(selector.when(owners, levels));
+        }
+        let mut musts = self.schema.node(id).musts.clone();
+        for (must, of) in musts.iter_mut().zip(&self.nodes[number].musts) {
+            if of != owners {
                 let root = std::mem::replace(&mut must.expression.root, Expr::Number(0.0));
-                let others = Expr::Call(Function::Not, vec![condition]);
-                must.expression.root = Expr::Or(vec![others, root]);
+                must.expression.root = selector.only_for(of, levels, root);
             }
         }
-        node.whens.extend(when);
+        musts.extend(self.type_musts(number, id, levels, selector));
+        if let Some(node) = self.schema.nodes.get_mut(id) {
+            node.musts = musts;
+            node.whens.extend(whens);
+        }
+    }
+
+    /// Constraints that a value has the type of the schema of its instance.
+    fn type_musts(
+        &self,
+        number: usize,
+        id: NodeId,
+        levels: usize,
+        selector: &Selector<'_>,
+    ) -> Vec<Constraint> {
+        let Some(value) = self.schema.node(id).as_value() else {
+            return Vec::new();
+        };
+        let types = self.nodes[number].types.iter();
+        let conditions = types.flat_map(|(narrow, owners)| {
+            let conditions = widen::conditions(self.schema, narrow, &value.value_type);
+            conditions
+                .into_iter()
+                .map(move |condition| (owners, condition))
+        });
+        conditions
+            .map(|(owners, condition)| {
+                let message = "the value is not of the type that the schema of this instance has";
+                Constraint {
+                    error_message: Some(message.into()),
+                    ..constraint(selector.only_for(owners, levels, condition))
+                }
+            })
+            .collect()
     }
 
     fn restrict_choice(&mut self, number: usize, selector: &Selector<'_>) {
