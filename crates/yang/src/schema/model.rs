@@ -144,7 +144,7 @@ impl Schema {
         self.nodes.get(id)
     }
 
-    /// Every node, in pre-order.
+    /// Every node, each after its parent.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = &Node> {
         (0..self.nodes.len()).map(|index| self.nodes.get(NodeId(index as u32)))
     }

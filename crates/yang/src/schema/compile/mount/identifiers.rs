@@ -1,6 +1,6 @@
 //! The modules and identities of a mounted schema in the schema with the mount point.
 
-use crate::schema::{Identity, IdentityId, ModuleId, Schema};
+use crate::schema::{Identity, IdentityId, Module, ModuleId, Schema};
 
 /// Ids of the schema with the mount point, by those of the mounted schema.
 pub(super) struct Identifiers {
@@ -25,7 +25,7 @@ impl Identifiers {
 }
 
 /// In data, a module is its name and its namespace, whatever its revision.
-fn add_module(schema: &mut Schema, module: &crate::schema::Module) -> Result<ModuleId, String> {
+fn add_module(schema: &mut Schema, module: &Module) -> Result<ModuleId, String> {
     let by_name = schema.module_by_name(&module.name);
     let by_namespace = schema.module_by_namespace(&module.namespace);
     if by_name != by_namespace {
@@ -39,7 +39,11 @@ fn add_module(schema: &mut Schema, module: &crate::schema::Module) -> Result<Mod
     }
     let id = u16::try_from(schema.modules.len()).map_err(|_| "there are too many modules")?;
     let id = ModuleId(id);
-    schema.modules.push(module.clone());
+    schema.modules.push(Module {
+        // Not in the schema itself: it has no top-level nodes of the module.
+        is_implemented: false,
+        ..module.clone()
+    });
     schema.module_names.insert(module.name.clone(), id);
     let namespace = module.namespace.clone();
     schema.module_namespaces.insert(namespace, id);
