@@ -320,3 +320,37 @@ fn texts_of_mounted_modules_are_deleted_with_their_last_schema_set() {
     store.delete_schema_set("d", "s").unwrap();
     assert!(!has_text());
 }
+
+const ALARMS: &str = "module r { yang-version 1.1; namespace urn:r; prefix r;
+    list alarm { key id; leaf id { type uint8; } leaf about { type instance-identifier; } } }";
+
+#[test]
+fn what_an_instance_identifier_refers_to_stays() {
+    let measured = Measured::new(&shared(ALARMS), "r:");
+    let alarms = r#"[{"id":1},{"id":2,"about":"/r:alarm[id='1']"}]"#;
+    let device = |name: &str| format!(r#"{{"name":"{name}","root":{{"r:alarm":{alarms}}}}}"#);
+    let other = r#"{"name":"c","root":{"r:alarm":[{"id":1}]}}"#;
+    let devices = [device("a"), device("b"), other.to_owned()].join(",");
+    measured
+        .merge(&format!(r#"{{"f:device":[{devices}]}}"#))
+        .unwrap();
+    let delete = |path: &str| {
+        let path = InstancePath::parse_cli_path(measured.tree.schema(), path).unwrap();
+        let edits = [Change::Delete(path).to_edit()];
+        measured
+            .tree
+            .commit(&edits, CommitOptions::default())
+            .map(drop)
+    };
+    let refused = delete("/f:device=a/root/r:alarm=1")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("device[name='a']") && !refused.contains("'b'"),
+        "{refused}"
+    );
+    delete("/f:device=c/root/r:alarm=1").unwrap();
+    delete("/f:device=a/root/r:alarm=2").unwrap();
+    delete("/f:device=a/root/r:alarm=1").unwrap();
+    delete("/f:device=b").unwrap();
+}

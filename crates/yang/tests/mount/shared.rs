@@ -206,3 +206,40 @@ fn mounts_nest() {
         ]
     );
 }
+
+/// Alarms that refer to what they are about. What happens when it is removed: `store/tests/validation/mounts.rs`.
+const ALARMS: &str = r#"module alarms {
+  yang-version 1.1; namespace "urn:alarms"; prefix al;
+  list alarm {
+    key id; leaf id { type uint8; }
+    leaf resource { type instance-identifier; }
+    leaf loose { type union { type instance-identifier { require-instance false; } type uint8; } }
+    must "not(resource) or deref(resource)/al:id or deref(resource)/self::al:id";
+  }
+}"#;
+
+#[test]
+fn an_instance_identifier_starts_at_the_instance_of_the_mount_point() {
+    let schema = compile(&fleet(shared(&[ALARMS, ROUTER], &[])));
+    let with = |resource: &str| {
+        let of = |name, resource: &str| {
+            let members = format!(
+                r#""router:system":{{"hostname":"h"}},
+                   "alarms:alarm":[{{"id":1}},{{"id":2,"resource":"{resource}"}}]"#
+            );
+            device(name, &members)
+        };
+        devices(&[&of("a", resource), &of("b", "/alarms:alarm[id='2']")])
+    };
+    assert_valid(&schema, &with("/alarms:alarm[id='1']"));
+    assert_valid(&schema, &with("/alarms:alarm[id='1']/id"));
+    assert_invalid(&schema, &with("/alarms:alarm[id='3']"), "refers to nothing");
+    assert_invalid(&schema, &with("/router:system"), "does not hold");
+    // Not from the root of the datastore.
+    assert_invalid(
+        &schema,
+        &with("/fleet:devices/device[name='a']"),
+        "resource",
+    );
+    assert_invalid(&schema, &with("/alarm[id='1']"), "resource");
+}

@@ -52,7 +52,7 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
         let owners = point.nodes.iter().flat_map(|owners| owners.node.last());
         let number = owners.max().map_or(0, |last| last + 1);
         let mut graft = Self {
-            types: Types::new(point.secrecy),
+            types: Types::new(point.node, point.secrecy),
             point,
             mounted,
             number,

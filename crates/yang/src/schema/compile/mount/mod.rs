@@ -7,7 +7,7 @@
 //! - `selection`: if instances have different schemas, a node exists only under those that have it (`when`).
 //! - `identifiers`: modules are identified by name in the whole schema, identities by module and name; which identities
 //!   derive from a base is known for each mounted schema.
-//! - `types`: copies types.
+//! - `types`: copies types; an instance-identifier starts at the instance of the mount point.
 //! - `graft`: copies the nodes of one mounted schema; `merge`: compares nodes that several schemas have; `widen`: their types.
 //! - `compile`: finds the mount points, compiles each mounted schema once, and nests.
 //!

@@ -9,6 +9,8 @@ use crate::schema::{IdentityId, NodeId, Secrecy, Type, TypeKind};
 
 /// Copies types; leaves that share a type share the copy.
 pub(super) struct Types {
+    /// The node with the mount point.
+    root: NodeId,
     secrecy: Secrecy,
     /// By the address of the type and, if it has leafrefs, the level of the leaf.
     copied: FxHashMap<(*const Type, usize), Arc<Type>>,
@@ -16,14 +18,16 @@ pub(super) struct Types {
 
 /// How the ids and paths of a type change.
 struct Changes<'a> {
+    root: NodeId,
     identities: &'a [IdentityId],
     rewriter: &'a Rewriter<'a>,
     target: &'a dyn Fn(NodeId) -> Option<NodeId>,
 }
 
 impl Types {
-    pub(super) fn new(secrecy: Secrecy) -> Self {
+    pub(super) fn new(root: NodeId, secrecy: Secrecy) -> Self {
         Self {
+            root,
             secrecy,
             copied: FxHashMap::default(),
         }
@@ -46,6 +50,7 @@ impl Types {
         };
         let copied = self.copied.entry((Arc::as_ptr(of), levels));
         let changes = Changes {
+            root: self.root,
             identities,
             rewriter,
             target,
@@ -80,6 +85,9 @@ impl Changes<'_> {
                 *target = target.and_then(self.target);
                 self.apply(&mut target_type.kind);
             }
+            TypeKind::InstanceIdentifier { root, .. } => {
+                *root = root.and_then(self.target).or(Some(self.root));
+            }
             TypeKind::Union(members) => {
                 for member in members {
                     self.apply(&mut member.kind);
@@ -93,7 +101,9 @@ impl Changes<'_> {
 /// Returns whether a type refers to nodes or identities of its schema.
 fn has_ids(kind: &TypeKind) -> bool {
     match kind {
-        TypeKind::IdentityRef(_) | TypeKind::LeafRef { .. } => true,
+        TypeKind::IdentityRef(_)
+        | TypeKind::LeafRef { .. }
+        | TypeKind::InstanceIdentifier { .. } => true,
         TypeKind::Union(members) => members.iter().any(|member| has_ids(&member.kind)),
         _ => false,
     }
