@@ -4,5 +4,6 @@ mod errors;
 mod fixture;
 mod inline;
 mod libyang;
+mod network_elements;
 mod network_instances;
 mod shared;

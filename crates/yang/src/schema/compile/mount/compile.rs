@@ -7,7 +7,8 @@ use crate::schema::compile::error::{SchemaError, SchemaErrors};
 use crate::schema::compile::run::implemented_names;
 use crate::schema::compile::size::SCHEMA_NODES_MAX;
 use crate::schema::{
-    Mount, MountSource, MountedSchema, MountedSchemas, NodeId, NodeKind, Schema, SchemaSource,
+    Module, Mount, MountSource, MountedSchema, MountedSchemas, NodeId, NodeKind, Schema,
+    SchemaSource,
 };
 
 /// The statement that declares a mount point.
@@ -23,6 +24,17 @@ struct Compiled {
     /// The modules whose top-level nodes are not mounted: libyang implements them because a leafref refers to them, but
     /// the leafref is a parent reference.
     drawn_in: Vec<Box<str>>,
+}
+
+impl Compiled {
+    fn modules(&self) -> Vec<Module> {
+        let modules = self.schema.own_modules().iter();
+        let described = modules.map(|module| Module {
+            is_implemented: module.is_implemented && !self.drawn_in.contains(&module.name),
+            ..module.clone()
+        });
+        described.collect()
+    }
 }
 
 /// Compiles modules with what is mounted at their mount points.
@@ -167,7 +179,7 @@ fn attach(
         let roots = point.add(&mounted.schema, &mounted.drawn_in)?;
         record.schemas.push(MountedSchema {
             name: mounted.name.clone(),
-            modules: mounted.schema.own_modules().to_vec(),
+            modules: mounted.modules(),
             roots,
         });
     }
