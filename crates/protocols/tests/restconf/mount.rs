@@ -184,7 +184,7 @@ fn clients_find_what_is_mounted() {
     check_json(
         &server.get("/ietf-yang-schema-mount:schema-mounts"),
         r#"{"ietf-yang-schema-mount:schema-mounts":
-            {"mount-point":[{"module":"fleet","label":"device","inline":{}}]}}"#,
+            {"mount-point":[{"module":"fleet","label":"device","config":true,"inline":{}}]}}"#,
     );
     let names = |number: usize| {
         let path = format!("{}/ietf-yang-library:yang-library", root(number));

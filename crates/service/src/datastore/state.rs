@@ -42,8 +42,8 @@ impl SessionDatastore {
         }))
     }
 
-    /// For running with the server's state at a path of its own models: the operational datastore, which has the state.
-    /// Else this datastore.
+    /// For running with the server's state at a path of its own models, or of a schema mounted in them: the operational
+    /// datastore, which has the state. Else this datastore.
     ///
     /// # Errors
     /// Those of the store.
@@ -51,7 +51,10 @@ impl SessionDatastore {
         let schema = self.schema();
         let target = path.target();
         let is_state = target.is_some_and(|target| !schema.node(target).is_config);
-        let is_of_server = is_state && self.module_of(path).is_some_and(is_state_module);
+        let mut steps = path.steps.iter();
+        let is_of_server = is_state
+            && steps
+                .any(|step| is_state_module(&schema.module(schema.node(step.node).module).name));
         match is_of_server && self.datastore() == Datastore::Running {
             true => self.sibling(Datastore::Operational),
             false => Ok(self),

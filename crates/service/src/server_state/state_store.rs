@@ -19,10 +19,11 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 4] = [
+const STATE_MODULES: [&str; 5] = [
     "ietf-netconf-monitoring",
     "ietf-restconf-monitoring",
     "ietf-yang-library",
+    "ietf-yang-schema-mount",
     NACM_MODULE,
 ];
 

@@ -53,8 +53,9 @@ impl Devices {
         for node in alone.nodes() {
             let parent = node.parent.map_or(root, |parent| nodes[parent.0 as usize]);
             let module = schema.module_by_name(&alone.module(node.module).name);
-            let mounted = schema.child(Some(parent), module.unwrap(), &node.name);
-            nodes.push(mounted.unwrap());
+            let mounted = module.and_then(|module| schema.child(Some(parent), module, &node.name));
+            // The fixture may add a module without data, which is not mounted.
+            nodes.push(mounted.unwrap_or(root));
         }
         let list = schema.node(root).parent.unwrap();
         Self {

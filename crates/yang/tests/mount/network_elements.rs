@@ -79,7 +79,7 @@ fn document(interface: &str, binding: &str) -> String {
                 {{"name":"blue","vrf-root":{{"ietf-routing:routing":{{"control-plane-protocols":{{
                   "control-plane-protocol":[{{"type":"ietf-routing:static","name":"s",
                     "routes:route":[{{"prefix":"0/0","interface":"{interface}"}}]}}]}}}}}}}},
-                {{"name":"red"}}]}}}}}}"#
+                {{"name":"red","vrf-root":{{"ietf-routing:routing":{{"router-id":"192.0.2.1"}}}}}}]}}}}}}"#
         )
     };
     format!(
