@@ -66,6 +66,9 @@ fn compile_with<'s>(
         .iter()
         .map(|mount| mount_points(&schema, mount))
         .collect();
+    if points.iter().all(Vec::is_empty) {
+        return Ok(schema);
+    }
     for (&mount, points) in mounts.iter().zip(points) {
         if points.is_empty() {
             continue;

@@ -49,13 +49,11 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
         without: &[Box<str>],
     ) -> Result<Self, String> {
         let ids = Identifiers::add(point.schema, mounted)?;
-        let owners = point.nodes.iter().flat_map(|owners| owners.node.last());
-        let number = owners.max().map_or(0, |last| last + 1);
         let mut graft = Self {
             types: Types::new(point.node, point.secrecy),
-            point,
             mounted,
-            number,
+            number: point.schemas,
+            point,
             ids,
             nodes: Vec::with_capacity(mounted.nodes().len()),
             levels: Vec::with_capacity(mounted.nodes().len()),

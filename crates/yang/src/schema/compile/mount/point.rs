@@ -16,6 +16,8 @@ pub(super) struct Point<'s> {
     pub(super) schema: &'s mut Schema,
     pub(super) node: NodeId,
     pub(super) references: Vec<ParentReference>,
+    /// The number of mounted schemas.
+    pub(super) schemas: usize,
     /// The first mounted node and choice.
     pub(super) first_node: usize,
     pub(super) first_choice: usize,
@@ -61,6 +63,7 @@ impl<'s> Point<'s> {
             schema,
             node,
             references,
+            schemas: 0,
             named: FxHashMap::default(),
             nodes: Vec::new(),
             choices: Vec::new(),
@@ -77,7 +80,9 @@ impl<'s> Point<'s> {
         mounted: &Schema,
         without: &[Box<str>],
     ) -> Result<Vec<NodeId>, String> {
-        Graft::new(self, mounted, without)?.copy()
+        let roots = Graft::new(self, mounted, without)?.copy()?;
+        self.schemas += 1;
+        Ok(roots)
     }
 
     /// The child of a node that is mounted too, or of the mount point.
@@ -90,8 +95,11 @@ impl<'s> Point<'s> {
         self.named.get(&(parent, module, name.into())).copied()
     }
 
-    /// The mounted choice of a parent.
+    /// The choice of an earlier schema that is the same.
     pub(super) fn mounted_choice(&self, choice: &Choice) -> Option<usize> {
+        if self.schemas == 0 {
+            return None;
+        }
         let others = self.schema.choices.iter().enumerate();
         let mut others = others.skip(self.first_choice);
         let found = others.find(|(_, other)| {
