@@ -9,6 +9,7 @@ mod endpoint;
 mod example;
 mod logging;
 mod modules;
+mod mounts;
 mod panics;
 mod settings;
 mod times;

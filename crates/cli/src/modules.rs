@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
 use espalier_yang::standard;
 
+use crate::mounts;
 use crate::settings::Settings;
 use espalier_terminal::{Failure, Result};
 
@@ -15,33 +16,52 @@ const FOLDER_DEPTH_MAX: usize = 16;
 /// Returns the modules named by the settings, or `None` if they name none.
 pub fn source(settings: &Settings) -> Result<Option<SchemaSource>> {
     if settings.yang.is_empty() {
-        return Ok(None);
+        return match settings.mount.is_empty() {
+            true => Ok(None),
+            false => Err(Failure::usage("--mount without --yang")
+                .hint("give the modules with the mount points too")),
+        };
     }
+    // Names of mounted modules have the mount point before them.
+    let own = settings.implement.iter().filter(|name| !name.contains('/'));
+    let own: Vec<String> = own.cloned().collect();
+    Ok(Some(SchemaSource {
+        mounts: mounts::sources(settings)?,
+        ..schema(&settings.yang, own, &settings.features)?
+    }))
+}
+
+/// The schema of the modules at some locations.
+pub fn schema(
+    locations: &[String],
+    implement: Vec<String>,
+    features: &[String],
+) -> Result<SchemaSource> {
     let mut modules = Vec::new();
-    for location in &settings.yang {
+    for location in locations {
         find(location, &mut modules)?;
     }
     // The same file may be named twice: once in its folder, once by itself.
     modules.sort_by(|a, b| (&a.name, &a.revision).cmp(&(&b.name, &b.revision)));
     modules.dedup();
-    for name in &settings.implement {
+    for name in &implement {
         if !modules.iter().any(|module| &module.name == name) {
             return Err(
                 Failure::usage(format!("--implement {name}: no such module"))
-                    .hint("name a module that --yang gives"),
+                    .hint("name a module that --yang or --mount gives"),
             );
         }
     }
     let source = SchemaSource {
         modules,
-        implement: settings.implement.clone(),
-        features: settings
-            .features
+        implement,
+        features: features
             .iter()
-            .map(|text| features(text))
+            .map(|text| read_features(text))
             .collect::<Result<_>>()?,
+        mounts: Vec::new(),
     };
-    Ok(Some(source.without_unused()))
+    Ok(source.without_unused())
 }
 
 /// Describes the first difference between the modules of a store and those that are given; `None` if they are equal.
@@ -62,13 +82,16 @@ pub fn difference(stored: &SchemaSource, given: &SchemaSource) -> Option<String>
         (None, None) if stored.implement != given.implement => {
             "--implement names other modules".to_owned()
         }
+        (None, None) if stored.mounts != given.mounts => {
+            "--mount gives other modules at mount points".to_owned()
+        }
         (None, None) => "other features are enabled".to_owned(),
     };
     Some(text)
 }
 
 /// `module:a,b`.
-fn features(text: &str) -> Result<(String, Features)> {
+fn read_features(text: &str) -> Result<(String, Features)> {
     let (module, names) = text.split_once(':').ok_or_else(|| {
         Failure::usage(format!("--features {text}: write MODULE:FEATURE,FEATURE"))
     })?;
@@ -143,13 +166,13 @@ mod tests {
 
     #[test]
     fn features_are_read() {
-        let (module, Features::Only(names)) = features("m:a,b").expect("features") else {
+        let (module, Features::Only(names)) = read_features("m:a,b").expect("features") else {
             panic!("not all of them");
         };
         assert_eq!(
             (module.as_str(), names),
             ("m", vec!["a".into(), "b".into()])
         );
-        assert!(features("m").is_err());
+        assert!(read_features("m").is_err());
     }
 }

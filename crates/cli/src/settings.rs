@@ -71,8 +71,9 @@ pub struct Access {
     #[arg(long, value_name = "FILE|DIR|NAME")]
     pub yang: Vec<String>,
 
-    /// Implement only this module of those given with --yang; the others are only imported. May be
-    /// repeated. By default, all are implemented [env: ESPALIER_IMPLEMENT]
+    /// Implement only this module of those given with --yang, or with --mount if it is written
+    /// `MODULE:LABEL/NAME`; the others are only imported. May be repeated. By default, all are implemented
+    /// [env: ESPALIER_IMPLEMENT]
     #[arg(long, value_name = "MODULE")]
     pub implement: Vec<String>,
 
@@ -80,6 +81,18 @@ pub struct Access {
     /// enables none. By default, all features are enabled [env: ESPALIER_FEATURES]
     #[arg(long, value_name = "MODULE:FEATURES")]
     pub features: Vec<String>,
+
+    /// Modules that are mounted at the mount points of a label (RFC 8528): a file, folder or built-in name as
+    /// with --yang, as in `fleet:device=router.yang`. With a condition, instances whose leaf has this value
+    /// have these modules, as in `fleet:device[model=x]=x/`. May be repeated, also to add modules
+    /// [env: ESPALIER_MOUNT, separated by spaces]
+    #[arg(long, value_name = "MODULE:LABEL=WHAT")]
+    pub mount: Vec<String>,
+
+    /// Nodes above a mount point that the expressions of mounted modules can read (`parent-reference`), as in
+    /// `fleet:device=/fleet:sites/fleet:site`. May be repeated
+    #[arg(long, value_name = "MODULE:LABEL=PATH")]
+    pub mount_reference: Vec<String>,
 
     /// If --yang changes the modules of the store: remove data of nodes that the new modules do not have,
     /// in a commit of the history. Without this option the change is rejected
@@ -191,6 +204,10 @@ pub struct Settings {
     pub implement: Vec<String>,
     /// Features by module.
     pub features: Vec<String>,
+    /// What is mounted at mount points.
+    pub mount: Vec<String>,
+    /// Parent references of mount points.
+    pub mount_reference: Vec<String>,
     /// Whether an upgrade removes data of nodes that the new modules do not have.
     #[serde(skip)]
     pub drop_unknown: bool,
@@ -276,6 +293,8 @@ impl From<&Access> for Settings {
             yang: access.yang.clone(),
             implement: access.implement.clone(),
             features: access.features.clone(),
+            mount: access.mount.clone(),
+            mount_reference: access.mount_reference.clone(),
             drop_unknown: access.drop_unknown,
             dry_run: access.dry_run,
             json: false,
@@ -324,6 +343,8 @@ impl Settings {
             yang: list("ESPALIER_YANG", ':'),
             implement: list("ESPALIER_IMPLEMENT", ','),
             features: list("ESPALIER_FEATURES", ' '),
+            mount: list("ESPALIER_MOUNT", ' '),
+            mount_reference: Vec::new(),
             drop_unknown: false,
             dry_run: false,
             json: false,
@@ -399,6 +420,8 @@ impl Settings {
             yang: first_non_empty(self.yang, weaker.yang),
             implement: first_non_empty(self.implement, weaker.implement),
             features: first_non_empty(self.features, weaker.features),
+            mount: first_non_empty(self.mount, weaker.mount),
+            mount_reference: first_non_empty(self.mount_reference, weaker.mount_reference),
             drop_unknown: self.drop_unknown || weaker.drop_unknown,
             dry_run: self.dry_run || weaker.dry_run,
             json: self.json || weaker.json,

@@ -88,7 +88,7 @@ fn diagrams(schema: &Schema) -> String {
 /// Modules, then nodes in pre-order.
 fn describe(schema: &Schema) -> Value {
     let modules: Vec<_> = schema
-        .modules()
+        .own_modules()
         .iter()
         .map(|module| {
             json!({
@@ -100,10 +100,13 @@ fn describe(schema: &Schema) -> Value {
             })
         })
         .collect();
-    let nodes: Vec<_> = schema
-        .nodes()
-        .map(|node| describe_node(schema, node.id))
-        .collect();
+    let top = [schema.roots(), schema.operations(), schema.notifications()];
+    let mut open: Vec<NodeId> = top.into_iter().flatten().rev().copied().collect();
+    let mut nodes = Vec::with_capacity(schema.nodes().len());
+    while let Some(id) = open.pop() {
+        nodes.push(describe_node(schema, id));
+        open.extend(schema.node(id).children.iter().rev());
+    }
     json!({"modules": modules, "nodes": nodes})
 }
 

@@ -63,6 +63,25 @@ fn upgrading_guide_runs_as_printed() {
 }
 
 #[test]
+fn schema_mount_guide_runs_as_printed() {
+    let sandbox = Sandbox::new();
+    shell(&sandbox, &block("schema-mount.md", "## Example"));
+    let text = shell(
+        &sandbox,
+        &block("schema-mount.md", "Paths continue into the mounted data"),
+    );
+    assert!(text.contains(r#""optics:channel": 7"#), "{text}");
+    assert!(text.contains(r#""router:mtu": 9000"#), "{text}");
+    // Both of these are rejected.
+    let rejected = block("schema-mount.md", "An interface of another router");
+    assert_eq!(rejected.lines().count(), 2, "{rejected}");
+    for line in rejected.lines() {
+        let set = format!("! {line} --store embedded:data");
+        shell(&sandbox, &set);
+    }
+}
+
+#[test]
 fn collections_guide_runs_as_printed() {
     let script = block("collections.md", "# Document collections");
     assert!(script.lines().count() > 10, "{script}");

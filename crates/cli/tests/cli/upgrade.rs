@@ -586,3 +586,93 @@ fn rejected_address_changes_no_modules() {
     let schema = run(&sandbox, &["schema"]).ok();
     assert!(schema.contains("old"), "{schema}");
 }
+
+const PARENT: &str = "import ietf-yang-schema-mount { prefix yangmnt; } list d { key k; leaf k { type string; }
+    leaf of { type string; } container root { yangmnt:mount-point r; } } list site { key k; leaf k { type string; } }";
+
+fn mounted(body: &str) -> String {
+    format!("module x {{ yang-version 1.1; namespace 'urn:x'; prefix x; {body} }}")
+}
+
+#[test]
+fn mounts_are_kept_and_changed_with_the_modules() {
+    let sandbox = Sandbox::new();
+    sandbox.write("m.yang", module(PARENT));
+    sandbox.write(
+        "one/x.yang",
+        mounted("leaf a { type string; } leaf b { type string; }"),
+    );
+    sandbox.write("two/x.yang", mounted("leaf a { type string; }"));
+    sandbox.write(
+        "data.json",
+        r#"{"m:d":[{"k":"1","root":{"x:a":"v","x:b":"w"}}]}"#,
+    );
+    let load = [
+        "load",
+        "data.json",
+        "--yang",
+        "m.yang",
+        "--mount",
+        "m:r=one",
+    ];
+    run(&sandbox, &load).ok();
+    run(&sandbox, &["get", "/m:d=1/root/x:b"]).ok();
+    let upgrade = |options: &[&str]| {
+        run(
+            &sandbox,
+            &[&["upgrade", "--yang", "m.yang"], options].concat(),
+        )
+    };
+    let output = upgrade(&["--mount", "m:r=two"]).failed(1);
+    assert!(output.contains("/m:d[k='1']/root/x:b"), "{output}");
+    upgrade(&["--mount", "m:r=two", "--drop-unknown"]).ok();
+    run(&sandbox, &["set", "/m:d=1/root/x:a", "z"]).ok();
+    // By the value of a leaf: no instance has one yet.
+    let inline = ["--mount", "m:r[of=big]=one", "--mount", "m:r[of=small]=two"];
+    upgrade(&inline).failed(1);
+    run(&sandbox, &["set", "/m:d=1/of", "big"]).ok();
+    upgrade(&inline).ok();
+    run(&sandbox, &["set", "/m:d=1/root/x:b", "w"]).ok();
+    run(&sandbox, &["set", "/m:d=1/of", "small"]).ok();
+    assert_eq!(
+        export(&sandbox),
+        json!({"m:d": [{"k": "1", "of": "small", "root": {"x:a": "z"}}]})
+    );
+    // Another command that gives modules must give the mounts too.
+    let output = run(&sandbox, &["get", "/m:d", "--yang", "m.yang"]).failed(2);
+    assert!(output.contains("--mount gives other modules"), "{output}");
+    let output = run(&sandbox, &["get", "/m:d", "--mount", "m:r=two"]).failed(2);
+    assert!(output.contains("--mount without --yang"), "{output}");
+}
+
+#[test]
+fn references_and_implemented_modules_of_mounts_are_given_by_label() {
+    let sandbox = Sandbox::new();
+    sandbox.write("m.yang", module(PARENT));
+    let leafref = "import m { prefix m; } leaf a { type leafref { path '/m:site/m:k'; } }";
+    sandbox.write("x/x.yang", mounted(leafref));
+    sandbox.write("x/m.yang", module(PARENT));
+    sandbox.write(
+        "data.json",
+        r#"{"m:site":[{"k":"s"}],"m:d":[{"k":"1","root":{"x:a":"s"}}]}"#,
+    );
+    let mounts = [
+        "--yang",
+        "m.yang",
+        "--mount",
+        "m:r=x",
+        "--implement",
+        "m:r/x",
+    ];
+    let load = |references: &[&str]| {
+        run(
+            &sandbox,
+            &[&["load", "data.json"], &mounts[..], references].concat(),
+        )
+    };
+    let reference = ["--mount-reference", "m:r=/m:site[m:k = 's']"];
+    load(&[]).failed(1);
+    load(&reference).ok();
+    let output = load(&["--mount-reference", "m:other=/m:site"]).failed(2);
+    assert!(output.contains("no such mount point"), "{output}");
+}

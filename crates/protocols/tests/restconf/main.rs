@@ -4,6 +4,7 @@ mod conditions;
 mod datastores;
 mod hostile;
 mod http2;
+mod mount;
 mod operational;
 mod queries;
 mod reads;

@@ -43,7 +43,7 @@ impl SessionDatastore {
     }
 
     /// For running with a path of state that is not stored in it: the operational datastore, which has the state of the
-    /// server, of providers, and what was pushed. Else this datastore.
+    /// server (also in a schema mounted in the models), of providers, and what was pushed. Else this datastore.
     ///
     /// # Errors
     /// Those of the store.
@@ -54,7 +54,9 @@ impl SessionDatastore {
         if !is_state || self.datastore() != Datastore::Running {
             return Ok(self);
         }
-        let is_of_server = self.module_of(path).is_some_and(is_state_module);
+        let mut steps = path.steps.iter();
+        let is_of_server =
+            steps.any(|step| is_state_module(&schema.module(schema.node(step.node).module).name));
         match !is_of_server && self.tree.view()?.has_content(path)? {
             true => Ok(self),
             false => self.sibling(Datastore::Operational),

@@ -9,6 +9,7 @@
 //! | `providers.rs` | the providers of each served anchor |
 //! | `sources.rs` | what the providers read |
 //! | `state_nodes.rs` | building data by the names of nodes |
+//! | `mounts.rs` | `ietf-yang-schema-mount` (RFC 8528), and the libraries of mounted schemas |
 //! | `yang_library.rs` | `ietf-yang-library` (RFC 8525, and RFC 7895 for older clients) |
 //! | `restconf_monitoring.rs` | `ietf-restconf-monitoring` (RFC 8040 §9) |
 //! | `netconf_monitoring.rs` | `ietf-netconf-monitoring` (RFC 6022), with the sessions |
@@ -20,6 +21,7 @@
 //! do not pay for them (decision 0070).
 
 mod module_texts;
+mod mounts;
 mod nacm;
 mod netconf_monitoring;
 mod providers;

@@ -17,11 +17,13 @@ impl ModuleTexts {
     /// The texts of the modules of `schema`, which was compiled from `source`, and of the modules of the server's state.
     pub fn new(schema: &Schema, source: &SchemaSource) -> Self {
         let mut texts = HashMap::new();
-        for module in &source.modules {
+        for module in source.all_modules() {
             let key = Self::key(&module.name, module.revision.as_deref());
             texts.insert(key, Arc::from(module.text.as_str()));
         }
-        for module in schema.modules() {
+        let mounted = schema.mounts().iter().flat_map(|mount| &mount.schemas);
+        let mounted = mounted.flat_map(|schema| &schema.modules);
+        for module in schema.own_modules().iter().chain(mounted) {
             let own = std::iter::once((&module.name, &module.revision));
             let submodules = module.submodules.iter();
             let submodules = submodules.map(|(name, revision)| (name, revision));

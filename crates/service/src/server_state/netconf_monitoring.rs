@@ -101,7 +101,7 @@ fn add_holder(held: &mut StateNodes<'_>, state: &AnchorState, owner: &str, since
 }
 
 fn add_schemas(list: &mut StateNodes<'_>, state: &AnchorState) {
-    for module in state.served.anchor.running().schema().modules() {
+    for module in state.served.anchor.running().schema().own_modules() {
         let own = std::iter::once((&module.name, &module.revision));
         let submodules = module.submodules.iter();
         let submodules = submodules.map(|(name, revision)| (name, revision));

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::sources::StateSources;
 use super::yang_library::{Library, LibraryTag};
 use super::{
-    ModuleTexts, ServedAnchor, nacm, netconf_monitoring, restconf_monitoring, yang_library,
+    ModuleTexts, ServedAnchor, mounts, nacm, netconf_monitoring, restconf_monitoring, yang_library,
 };
 use crate::access::NACM_MODULE;
 
@@ -30,7 +30,12 @@ struct Provided {
 }
 
 /// The top-level nodes with state, as the tree of the state has them.
-const PROVIDED: [Provided; 5] = [
+const PROVIDED: [Provided; 6] = [
+    Provided {
+        module: "ietf-yang-schema-mount",
+        path: &["schema-mounts"],
+        build: mounts::schema_mounts,
+    },
     Provided {
         module: "ietf-yang-library",
         path: &["yang-library"],
@@ -184,8 +189,10 @@ impl ServerState {
             // Clients that have the library keep it.
             let _ = state.library.set(known);
         }
+        let mut own = register(&running, &state, &Self::provided_in(running.schema()))?;
+        own.extend(register_libraries(&running, &state)?);
         let providers = Arc::new(AnchorProviders {
-            _own: register(&running, &state, &Self::provided_in(running.schema()))?,
+            _own: own,
             state,
             tree: Mutex::default(),
         });
@@ -285,6 +292,20 @@ fn register(
         registrations.push(tree.provide(path, provider)?);
     }
     Ok(registrations)
+}
+
+/// Registers the providers of the libraries inside mounts.
+fn register_libraries(tree: &Tree, state: &Arc<AnchorState>) -> Result<Vec<Registration>> {
+    let paths = mounts::library_paths(tree.schema()).into_iter();
+    let registrations = paths.map(|path| {
+        let state = Arc::clone(state);
+        let call = move |request: &ProviderRequest| mounts::libraries(&state, request);
+        tree.provide(
+            path,
+            Provider::new("server: mounted ietf-yang-library", call),
+        )
+    });
+    registrations.collect()
 }
 
 /// The path of an implemented node; `None` if the schema does not define it.

@@ -23,13 +23,25 @@ impl<'s> StateNodes<'s> {
         (module, name): (&str, &str),
         fill: impl FnOnce(&mut Self),
     ) -> DataTree {
-        let mut top = Self {
+        DataTree {
+            nodes: Self::nodes_in(schema, None, &format!("{module}:{name}"), fill),
+        }
+    }
+
+    /// A container in a parent; nothing if the schema does not have it.
+    pub fn nodes_in(
+        schema: &'s Schema,
+        parent: Option<NodeId>,
+        name: &str,
+        fill: impl FnOnce(&mut Self),
+    ) -> Vec<DataNode> {
+        let mut nodes = Self {
             schema,
-            parent: None,
+            parent,
             nodes: Vec::new(),
         };
-        top.inner(&format!("{module}:{name}"), fill);
-        DataTree { nodes: top.nodes }
+        nodes.inner(name, fill);
+        nodes.nodes
     }
 
     /// Adds a container or a list entry.

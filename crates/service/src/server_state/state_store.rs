@@ -20,12 +20,13 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 6] = [
+const STATE_MODULES: [&str; 7] = [
     "ietf-factory-default",
     "ietf-netconf",
     "ietf-netconf-monitoring",
     "ietf-restconf-monitoring",
     "ietf-yang-library",
+    "ietf-yang-schema-mount",
     NACM_MODULE,
 ];
 
@@ -42,6 +43,7 @@ const IMPLEMENTED: [&str; 9] = [
     NACM_MODULE,
 ];
 
+/// The features of `ietf-netconf`: all but `url`.
 const NETCONF_FEATURES: [&str; 7] = [
     "candidate",
     "confirmed-commit",
@@ -93,10 +95,10 @@ fn source() -> SchemaSource {
         modules: modules().map(StandardModule::source).collect(),
         implement: IMPLEMENTED.map(str::to_owned).to_vec(),
         features: BTreeMap::from([("ietf-netconf".to_owned(), netconf_features())]),
+        ..SchemaSource::default()
     }
 }
 
-/// The features of `ietf-netconf`: all but `url`.
 fn netconf_features() -> Features {
     Features::Only(NETCONF_FEATURES.map(str::to_owned).into())
 }

@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use espalier_store::{Datastore, ProviderError, ProviderRequest, Timestamp};
-use espalier_yang::Schema;
-use espalier_yang::data::{DataTree, PrintOptions, json};
-use espalier_yang::schema::Module;
+use espalier_yang::data::{Content, DataNode, DataTree, PrintOptions, json};
+use espalier_yang::schema::{Module, MountedSchema};
+use espalier_yang::{NodeId, Schema};
 
 use super::providers::AnchorState;
 use super::served_anchor::ServedAnchor;
 use super::state_nodes::StateNodes;
 
-const MODULE: &str = "ietf-yang-library";
+pub(super) const MODULE: &str = "ietf-yang-library";
 
 /// The module set of the served anchor, and the schema of the conventional datastores.
 const OWN_SET: &str = "complete";
@@ -79,7 +79,7 @@ impl<'a> Library<'a> {
     pub fn new(served: &'a ServedAnchor, state_schema: &'a Arc<Schema>) -> Self {
         let own: &Schema = served.anchor.running().schema();
         let has = |listed: &Listed<'_>| {
-            own.modules().iter().any(|other| {
+            own.own_modules().iter().any(|other| {
                 let is_same_revision = other.revision == listed.module.revision;
                 let is_replaced = listed.module.is_implemented && other.is_implemented;
                 other.name == listed.module.name && (is_same_revision || is_replaced)
@@ -107,7 +107,10 @@ impl<'a> Library<'a> {
     fn yang_library(&self, schema: &Arc<Schema>, content_id: &str) -> DataTree {
         StateNodes::tree(schema, (MODULE, "yang-library"), |library| {
             for (name, modules) in self.sets() {
-                library.inner("module-set", |set| self.module_set(set, name, modules));
+                let modules = modules.iter().map(|listed| listed.module);
+                library.inner("module-set", |set| {
+                    module_set(self.served, set, name, modules);
+                });
             }
             for (name, sets) in [
                 (OWN_SET, &[OWN_SET][..]),
@@ -154,32 +157,6 @@ impl<'a> Library<'a> {
         );
     }
 
-    fn module_set(&self, set: &mut StateNodes<'_>, name: &str, modules: &[Listed<'_>]) {
-        set.leaf("name", name);
-        for (list, is_implemented) in [("module", true), ("import-only-module", false)] {
-            let of_list = |listed: &&Listed<'_>| listed.module.is_implemented == is_implemented;
-            for listed in modules.iter().filter(of_list) {
-                set.inner(list, |entry| self.module(entry, listed.module));
-            }
-        }
-    }
-
-    fn module(&self, entry: &mut StateNodes<'_>, module: &Module) {
-        let revision = module.revision.as_deref();
-        entry.leaf("name", &module.name);
-        // Of an imported module, it is a key, which is then empty.
-        if revision.is_some() || !module.is_implemented {
-            entry.leaf("revision", revision.unwrap_or_default());
-        }
-        entry.leaf("namespace", &module.namespace);
-        self.location(entry, Form::Library, &module.name, revision);
-        self.submodules(entry, Form::Library, module);
-        if module.is_implemented {
-            entry.leaf_list("feature", &module.features);
-            entry.leaf_list("deviation", &module.deviated_by);
-        }
-    }
-
     fn modules_state(&self, schema: &Arc<Schema>, content_id: &str) -> DataTree {
         StateNodes::tree(schema, (MODULE, "modules-state"), |state| {
             state.leaf("module-set-id", content_id);
@@ -194,7 +171,12 @@ impl<'a> Library<'a> {
         let revision = module.revision.as_deref();
         entry.leaf("name", &module.name);
         entry.leaf("revision", revision.unwrap_or_default());
-        self.location(entry, Form::ModulesState, &module.name, revision);
+        location(
+            self.served,
+            entry,
+            Form::ModulesState,
+            (&module.name, revision),
+        );
         entry.leaf("namespace", &module.namespace);
         entry.leaf_list("feature", &module.features);
         for name in &module.deviated_by {
@@ -212,34 +194,107 @@ impl<'a> Library<'a> {
                 false => "import",
             },
         );
-        self.submodules(entry, Form::ModulesState, module);
+        submodules(self.served, entry, Form::ModulesState, module);
     }
+}
 
-    fn submodules(&self, entry: &mut StateNodes<'_>, form: Form, module: &Module) {
-        for (name, revision) in &module.submodules {
-            let revision = revision.as_deref();
-            entry.inner("submodule", |submodule| {
-                submodule.leaf("name", name);
-                if revision.is_some() || form == Form::ModulesState {
-                    submodule.leaf("revision", revision.unwrap_or_default());
-                }
-                self.location(submodule, form, name, revision);
-            });
-        }
-    }
-
-    fn location(&self, entry: &mut StateNodes<'_>, form: Form, name: &str, revision: Option<&str>) {
-        let leaf = match form {
-            Form::Library => "location",
-            Form::ModulesState => "schema",
-        };
-        if let Some(url) = self.served.text_url(name, revision) {
-            entry.leaf(leaf, &url);
+fn module_set<'a>(
+    served: &ServedAnchor,
+    set: &mut StateNodes<'_>,
+    name: &str,
+    modules: impl Iterator<Item = &'a Module> + Clone,
+) {
+    set.leaf("name", name);
+    for (list, is_implemented) in [("module", true), ("import-only-module", false)] {
+        let of_list = |module: &&Module| module.is_implemented == is_implemented;
+        for module in modules.clone().filter(of_list) {
+            set.inner(list, |entry| library_module(served, entry, module));
         }
     }
 }
 
+fn library_module(served: &ServedAnchor, entry: &mut StateNodes<'_>, module: &Module) {
+    let revision = module.revision.as_deref();
+    entry.leaf("name", &module.name);
+    // Of an imported module, it is a key, which is then empty.
+    if revision.is_some() || !module.is_implemented {
+        entry.leaf("revision", revision.unwrap_or_default());
+    }
+    entry.leaf("namespace", &module.namespace);
+    location(served, entry, Form::Library, (&module.name, revision));
+    submodules(served, entry, Form::Library, module);
+    if module.is_implemented {
+        entry.leaf_list("feature", &module.features);
+        entry.leaf_list("deviation", &module.deviated_by);
+    }
+}
+
+fn submodules(served: &ServedAnchor, entry: &mut StateNodes<'_>, form: Form, module: &Module) {
+    for (name, revision) in &module.submodules {
+        let revision = revision.as_deref();
+        entry.inner("submodule", |submodule| {
+            submodule.leaf("name", name);
+            if revision.is_some() || form == Form::ModulesState {
+                submodule.leaf("revision", revision.unwrap_or_default());
+            }
+            location(served, submodule, form, (name, revision));
+        });
+    }
+}
+
+fn location(
+    served: &ServedAnchor,
+    entry: &mut StateNodes<'_>,
+    form: Form,
+    (name, revision): (&str, Option<&str>),
+) {
+    let leaf = match form {
+        Form::Library => "location",
+        Form::ModulesState => "schema",
+    };
+    if let Some(url) = served.text_url(name, revision) {
+        entry.leaf(leaf, &url);
+    }
+}
+
+/// The library of a mounted schema, at a node of it.
+pub(super) fn mounted(
+    state: &AnchorState,
+    schema: &Schema,
+    library: NodeId,
+    mounted: &MountedSchema,
+) -> DataNode {
+    let served = &state.served;
+    let parent = schema.node(library).parent;
+    let modules = mounted.modules.iter();
+    let mut id = blake3::Hasher::new();
+    for module in modules.clone() {
+        let features = module.features.join(" ");
+        let parts = [
+            &*module.name,
+            module.revision.as_deref().unwrap_or_default(),
+            &features,
+        ];
+        for part in parts {
+            id.update(part.as_bytes()).update(&[0]);
+        }
+    }
+    let name = format!("{MODULE}:yang-library");
+    let nodes = StateNodes::nodes_in(schema, parent, &name, |library| {
+        library.inner("module-set", |set| {
+            module_set(served, set, OWN_SET, modules)
+        });
+        library.inner("schema", |entry| {
+            entry.leaf("name", OWN_SET);
+            entry.leaf("module-set", OWN_SET);
+        });
+        library.leaf("content-id", &id.finalize().to_hex()[..16]);
+    });
+    let empty = DataNode::new(library, Content::Inner(Vec::new()));
+    nodes.into_iter().next().unwrap_or(empty)
+}
+
 fn listed(schema: &Schema) -> impl Iterator<Item = Listed<'_>> {
-    let modules = schema.modules().iter();
+    let modules = schema.own_modules().iter();
     modules.map(move |module| Listed { module, schema })
 }

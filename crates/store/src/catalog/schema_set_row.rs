@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use espalier_keyspace::{Batch, Precondition, Snapshot};
-use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
+use espalier_yang::schema::{Features, ModuleSource, MountSource, MountedSchemas, SchemaSource};
 use serde::{Deserialize, Serialize};
 
 use super::keys;
@@ -20,9 +20,40 @@ pub(super) const KIND: &str = "schema set";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub id: u64,
+    #[serde(flatten)]
+    schema: SchemaRecord,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    mounts: Vec<MountRecord>,
+}
+
+/// The stored form of a schema without what is mounted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SchemaRecord {
     modules: Vec<ModuleRecord>,
     implement: Vec<String>,
     features: BTreeMap<String, Features>,
+}
+
+/// The stored form of a [`MountSource`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct MountRecord {
+    module: String,
+    label: String,
+    schemas: MountedRecord,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MountedRecord {
+    #[serde(rename_all = "kebab-case")]
+    SharedSchema {
+        schema: SchemaRecord,
+        parent_references: Vec<String>,
+    },
+    Inline {
+        selector: String,
+        schemas: BTreeMap<String, SchemaRecord>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,17 +106,11 @@ pub(super) fn put_record(
     (source, layout): (&SchemaSource, &Layout),
     batch: &mut Batch,
 ) -> Result<(Record, Precondition)> {
-    let modules = source
-        .modules
-        .iter()
-        .map(|module| put_module(module, batch))
-        .collect();
-    let record = Record {
-        id,
-        modules,
-        implement: source.implement.clone(),
-        features: source.features.clone(),
-    };
+    let record = Record::new(id, source);
+    for module in source.all_modules() {
+        let hash = hash_of(module);
+        batch.put(keys::module(hash.as_bytes()), module.text.as_bytes());
+    }
     let row = record.encode()?;
     let upgrades = keys::upgrades(id);
     let value = next_upgrade(snapshot, &upgrades, &[&row, &layout.id_bytes()])?;
@@ -111,38 +136,128 @@ impl Record {
             .map_err(|error| Error::corrupt(format!("a schema set in the catalog: {error}")))
     }
 
+    /// The record of these modules.
+    fn new(id: u64, source: &SchemaSource) -> Self {
+        Self {
+            id,
+            schema: SchemaRecord::new(source),
+            mounts: source.mounts.iter().map(MountRecord::new).collect(),
+        }
+    }
+
     /// Whether it is the record of these modules.
     pub fn is_of(&self, source: &SchemaSource) -> bool {
-        let is_same = |(module, given): (&ModuleRecord, &ModuleSource)| {
-            (&module.name, &module.revision) == (&given.name, &given.revision)
-                && module.hash == hash_of(given)
-        };
-        self.modules.len() == source.modules.len()
-            && self.modules.iter().zip(&source.modules).all(is_same)
-            && (&self.implement, &self.features) == (&source.implement, &source.features)
+        *self == Self::new(self.id, source)
     }
 
     /// The hashes of the texts of its modules.
     pub fn hashes(&self) -> impl Iterator<Item = &str> {
-        self.modules.iter().map(|module| module.hash.as_str())
+        let mounted = self.mounts.iter().flat_map(|mount| mount.schemas.all());
+        std::iter::once(&self.schema)
+            .chain(mounted)
+            .flat_map(|schema| &schema.modules)
+            .map(|module| module.hash.as_str())
     }
 
     /// The modules with their texts.
     pub fn source(&self, snapshot: &dyn Snapshot) -> Result<SchemaSource> {
-        let modules = self
-            .modules
-            .iter()
-            .map(|module| module.source(snapshot))
-            .collect::<Result<_>>()?;
+        let mounts = self.mounts.iter().map(|mount| mount.source(snapshot));
         Ok(SchemaSource {
-            modules,
-            implement: self.implement.clone(),
-            features: self.features.clone(),
+            mounts: mounts.collect::<Result<_>>()?,
+            ..self.schema.source(snapshot)?
         })
     }
 }
 
+impl SchemaRecord {
+    fn new(source: &SchemaSource) -> Self {
+        Self {
+            modules: source.modules.iter().map(ModuleRecord::new).collect(),
+            implement: source.implement.clone(),
+            features: source.features.clone(),
+        }
+    }
+
+    fn source(&self, snapshot: &dyn Snapshot) -> Result<SchemaSource> {
+        let modules = self.modules.iter().map(|module| module.source(snapshot));
+        Ok(SchemaSource {
+            modules: modules.collect::<Result<_>>()?,
+            implement: self.implement.clone(),
+            features: self.features.clone(),
+            mounts: Vec::new(),
+        })
+    }
+}
+
+impl MountRecord {
+    fn new(mount: &MountSource) -> Self {
+        let schemas = match &mount.schemas {
+            MountedSchemas::Shared {
+                schema,
+                parent_references,
+            } => MountedRecord::SharedSchema {
+                schema: SchemaRecord::new(schema),
+                parent_references: parent_references.clone(),
+            },
+            MountedSchemas::Inline { selector, schemas } => MountedRecord::Inline {
+                selector: selector.clone(),
+                schemas: schemas
+                    .iter()
+                    .map(|(name, schema)| (name.clone(), SchemaRecord::new(schema)))
+                    .collect(),
+            },
+        };
+        Self {
+            module: mount.module.clone(),
+            label: mount.label.clone(),
+            schemas,
+        }
+    }
+
+    fn source(&self, snapshot: &dyn Snapshot) -> Result<MountSource> {
+        let schemas = match &self.schemas {
+            MountedRecord::SharedSchema {
+                schema,
+                parent_references,
+            } => MountedSchemas::Shared {
+                schema: schema.source(snapshot)?,
+                parent_references: parent_references.clone(),
+            },
+            MountedRecord::Inline { selector, schemas } => MountedSchemas::Inline {
+                selector: selector.clone(),
+                schemas: schemas
+                    .iter()
+                    .map(|(name, schema)| Ok((name.clone(), schema.source(snapshot)?)))
+                    .collect::<Result<_>>()?,
+            },
+        };
+        Ok(MountSource {
+            module: self.module.clone(),
+            label: self.label.clone(),
+            schemas,
+        })
+    }
+}
+
+impl MountedRecord {
+    fn all(&self) -> impl Iterator<Item = &SchemaRecord> {
+        let (shared, inline) = match self {
+            Self::SharedSchema { schema, .. } => (Some(schema), None),
+            Self::Inline { schemas, .. } => (None, Some(schemas.values())),
+        };
+        shared.into_iter().chain(inline.into_iter().flatten())
+    }
+}
+
 impl ModuleRecord {
+    fn new(module: &ModuleSource) -> Self {
+        Self {
+            name: module.name.clone(),
+            revision: module.revision.clone(),
+            hash: hash_of(module),
+        }
+    }
+
     fn source(&self, snapshot: &dyn Snapshot) -> Result<ModuleSource> {
         let text = snapshot.get(&keys::module(self.hash.as_bytes()))?;
         let Some(text) = text else {
@@ -187,14 +302,4 @@ pub(super) fn set_row<'s>(
 /// The hash under which the text of a module is stored.
 pub(super) fn hash_of(module: &ModuleSource) -> String {
     blake3::hash(module.text.as_bytes()).to_hex()[..32].to_owned()
-}
-
-fn put_module(module: &ModuleSource, batch: &mut Batch) -> ModuleRecord {
-    let hash = hash_of(module);
-    batch.put(keys::module(hash.as_bytes()), module.text.as_bytes());
-    ModuleRecord {
-        name: module.name.clone(),
-        revision: module.revision.clone(),
-        hash,
-    }
 }

@@ -306,7 +306,7 @@ fn delete_unused_texts(
     batch: &mut Batch,
 ) -> Result<()> {
     let mut needed = hashes_in_use(snapshot, set)?;
-    needed.extend(source.modules.iter().map(hash_of));
+    needed.extend(source.all_modules().map(hash_of));
     let is_kept = |record: &Record| {
         let models = crate::subspace::Subspace::Models as u8;
         let encoded = record.encode().unwrap_or_default();

@@ -108,9 +108,13 @@ impl Fixture {
     }
 }
 
-fn sources<'t>(texts: impl Iterator<Item = &'t str>) -> SchemaSource {
+/// Modules from their texts.
+pub fn sources<'t>(texts: impl IntoIterator<Item = &'t str>) -> SchemaSource {
     SchemaSource {
-        modules: texts.filter_map(ModuleSource::from_text).collect(),
+        modules: texts
+            .into_iter()
+            .filter_map(ModuleSource::from_text)
+            .collect(),
         ..SchemaSource::default()
     }
 }

@@ -20,6 +20,8 @@ mod evolution;
 mod fixture;
 mod generator;
 mod groupings;
+mod mounted_runs;
+mod mounts;
 mod regressions;
 mod run;
 mod shrink;

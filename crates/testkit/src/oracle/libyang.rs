@@ -60,6 +60,18 @@ impl Libyang {
         Self { context }
     }
 
+    /// Validates a JSON document as the whole configuration of the modules. Returns the error if libyang rejects it.
+    pub fn validate(&self, text: &str) -> Result<(), String> {
+        let parsed = DataTree::parse_string(
+            &self.context,
+            text,
+            DataFormat::JSON,
+            DataParserFlags::STRICT | DataParserFlags::NO_STATE,
+            DataValidationFlags::NO_STATE,
+        );
+        parsed.map(drop).map_err(|error| error.to_string())
+    }
+
     /// Parses a document, checks its structure, types and duplicates, and prints it as JSON without white
     /// space. Returns the error if libyang rejects it.
     pub fn read(&self, format: Format, text: &str) -> Result<String, String> {

@@ -39,7 +39,7 @@ impl Dialect<'_> {
         match (self, name.prefix) {
             (Self::Json, _) => {
                 let child = descent.json_child(name)?;
-                self.require_unqualified(descent, name, descent.node(), child)?;
+                self.require_unqualified(descent, name, descent.parent(), child)?;
                 Ok(child)
             }
             (Self::CommandLine, None) => unqualified_child(descent, name),

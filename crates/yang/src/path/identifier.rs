@@ -26,12 +26,23 @@ impl InstancePath {
         text: &str,
         namespaces: &dyn Namespaces,
     ) -> Result<Self, DataError> {
+        Self::parse_below(schema, None, text, namespaces)
+    }
+
+    /// The same for a path whose root is an instance of a node with a mount point (RFC 8528 §4). The result has only
+    /// the steps below that.
+    pub(crate) fn parse_below(
+        schema: &Schema,
+        root: Option<NodeId>,
+        text: &str,
+        namespaces: &dyn Namespaces,
+    ) -> Result<Self, DataError> {
         let dialect = match namespaces.form() {
             NameForm::Json => Dialect::Json,
             NameForm::Xml => Dialect::Xml(namespaces),
         };
         let mut scanner = Scanner::new(text);
-        let mut descent = Descent::new(schema);
+        let mut descent = Descent::below(schema, root);
         loop {
             scanner.expect('/')?;
             scanner.spaces();
@@ -54,9 +65,16 @@ impl InstancePath {
             return "/".to_owned();
         }
         let mut out = String::new();
-        for Step { node, keys } in &self.steps {
+        for (depth, Step { node, keys }) in self.steps.iter().enumerate() {
             out.push('/');
-            out.push_str(&schema.qualified_name(*node));
+            match depth {
+                // Also below a mount point, whose module does not matter.
+                0 => {
+                    let node = schema.node(*node);
+                    let _ = write!(out, "{}:{}", schema.module(node.module).name, node.name);
+                }
+                _ => out.push_str(&schema.qualified_name(*node)),
+            }
             match keys {
                 Keys::None => {}
                 // Writing to a string cannot fail.

@@ -9,6 +9,8 @@ use crate::value::Value;
 /// A path under construction: all steps so far are valid.
 pub(super) struct Descent<'s> {
     pub(super) schema: &'s Schema,
+    /// The node with a mount point at whose instance the path starts.
+    root: Option<NodeId>,
     path: InstancePath,
     /// Whether a list without keys stands for every entry.
     is_pattern: bool,
@@ -18,8 +20,14 @@ pub(super) struct Descent<'s> {
 
 impl<'s> Descent<'s> {
     pub(super) fn new(schema: &'s Schema) -> Self {
+        Self::below(schema, None)
+    }
+
+    /// A path that starts at an instance of a node with a mount point.
+    pub(super) fn below(schema: &'s Schema, root: Option<NodeId>) -> Self {
         Self {
             schema,
+            root,
             path: InstancePath::root(),
             is_pattern: false,
             names_operations: false,
@@ -53,6 +61,11 @@ impl<'s> Descent<'s> {
 
     /// The current node.
     pub(super) fn node(&self) -> Option<NodeId> {
+        self.path.target().or(self.root)
+    }
+
+    /// The current node if it is one of the path.
+    pub(super) fn parent(&self) -> Option<NodeId> {
         self.path.target()
     }
 
@@ -187,7 +200,7 @@ impl<'s> Descent<'s> {
 
     /// The child with a name as in RFC 7951 §4: with its module, or without if the parent has the same.
     pub(super) fn json_child(&self, name: WrittenName<'_>) -> Result<NodeId, DataError> {
-        let module = match (name.prefix, self.node()) {
+        let module = match (name.prefix, self.parent()) {
             (Some(module), _) => self.schema.module_by_name(module).ok_or_else(|| {
                 let message =
                     self.unknown_module_message(format!("there is no module '{module}'"), module);

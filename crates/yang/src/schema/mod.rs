@@ -8,6 +8,7 @@ mod convert;
 mod id_bounds;
 mod lexical;
 mod model;
+mod mount;
 mod namespaces;
 mod node;
 mod node_table;
@@ -23,11 +24,12 @@ pub use compile::{SCHEMA_NODES_MAX, SchemaError, SchemaErrors};
 pub use convert::{InstanceIdentifierTargets, SchemaPair};
 pub use lexical::{JsonScalar, ValueError};
 pub use model::{Case, Choice, Identity, IdentityId, Module, ModuleId, Schema};
+pub use mount::{Mount, MountedSchema};
 pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};
 pub use node::{
     CaseChoice, Constraint, ListNode, Node, NodeId, NodeKind, Ordering, Status, ValueNode,
 };
-pub use source::{Features, ModuleSource, SchemaSource};
+pub use source::{Features, ModuleSource, MountSource, MountedSchemas, SchemaSource};
 pub use tree_diagram::tree_diagram;
 pub use types::{
     Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Secrecy, Type, TypeKind,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::node_table::{ChildNames, NodeTable};
-use crate::schema::{CaseChoice, Constraint, Node, NodeId, Status};
+use crate::schema::{CaseChoice, Constraint, Mount, Node, NodeId, Status};
 
 /// The id of a module: an index into one [`Schema`] value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -120,9 +120,12 @@ pub(super) fn index_identities(identities: &[Identity]) -> IdentityIndex {
 #[derive(Debug, Default)]
 pub struct Schema {
     pub(crate) modules: Vec<Module>,
+    /// The modules after these are in mounted schemas only.
+    pub(super) own_modules: usize,
     pub(super) nodes: NodeTable,
     pub(crate) identities: Vec<Identity>,
     pub(crate) choices: Vec<Choice>,
+    pub(super) mounts: Vec<Mount>,
     pub(crate) roots: Vec<NodeId>,
     pub(crate) operations: Vec<NodeId>,
     pub(crate) notifications: Vec<NodeId>,
@@ -141,7 +144,7 @@ impl Schema {
         self.nodes.get(id)
     }
 
-    /// Every node, in pre-order.
+    /// Every node, each after its parent.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = &Node> {
         (0..self.nodes.len()).map(|index| self.nodes.get(NodeId(index as u32)))
     }
@@ -161,9 +164,19 @@ impl Schema {
         &self.notifications
     }
 
-    /// The modules.
+    /// The modules. A module that only mounted schemas have is last, and stands for all revisions of it there.
     pub fn modules(&self) -> &[Module] {
         &self.modules
+    }
+
+    /// The modules without those of mounted schemas.
+    pub fn own_modules(&self) -> &[Module] {
+        &self.modules[..self.own_modules]
+    }
+
+    /// The mount points that have a schema, outer ones first.
+    pub fn mounts(&self) -> &[Mount] {
+        &self.mounts
     }
 
     /// The module with an id of this schema.
@@ -192,6 +205,17 @@ impl Schema {
         named
             .into_iter()
             .find(|&id| self.identity(id).module == module)
+    }
+
+    /// Every definition of an identity: mounted schemas may derive other identities from it.
+    pub fn identities_by_name<'a>(
+        &'a self,
+        module: ModuleId,
+        name: &str,
+    ) -> impl Iterator<Item = &'a Identity> {
+        let named = self.identity_names.get(name).into_iter().flatten();
+        let identities = named.map(|&id| self.identity(id));
+        identities.filter(move |identity| identity.module == module)
     }
 
     /// The choices, indexed by [`crate::schema::CaseChoice`].

@@ -120,7 +120,8 @@ impl NodeTable {
 }
 
 /// Nodes in chunks with siblings next to each other, so that access to all children of a node decodes few chunks,
-/// however many descendants each has. (Ids are in pre-order: the subtree of a child precedes its next sibling.)
+/// however many descendants each has. (By ids, the subtree of a child precedes its next sibling, except where schemas are
+/// mounted.)
 pub(super) struct StoredNodeTable {
     /// The slot of each node in the chunks.
     slots: Vec<u32>,

@@ -69,6 +69,52 @@ pub struct SchemaSource {
     pub implement: Vec<String>,
     /// Features by module; a module that is not listed has all features.
     pub features: BTreeMap<String, Features>,
+    /// The schemas at mount points (RFC 8528), also at those of mounted modules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<MountSource>,
+}
+
+/// The schemas at the mount points of one label (RFC 8528 §3.3). The mounted sources have no mounts of their own: those
+/// of the schema with the mount points apply.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MountSource {
+    /// The module of the nodes with the mount point.
+    pub module: String,
+    /// The label: the argument of `yangmnt:mount-point`.
+    pub label: String,
+    /// The mounted schemas.
+    pub schemas: MountedSchemas,
+}
+
+impl MountedSchemas {
+    /// All schemas.
+    pub fn all(&self) -> impl Iterator<Item = &SchemaSource> {
+        let (shared, inline) = match self {
+            Self::Shared { schema, .. } => (Some(schema), None),
+            Self::Inline { schemas, .. } => (None, Some(schemas.values())),
+        };
+        shared.into_iter().chain(inline.into_iter().flatten())
+    }
+}
+
+/// The schemas of all instances of a mount point.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum MountedSchemas {
+    /// `shared-schema`: all instances have the same.
+    Shared {
+        /// Its modules.
+        schema: SchemaSource,
+        /// `parent-reference`: paths of nodes above the mount point that the expressions of mounted modules can read,
+        /// with module names as prefixes. `current()` is the instance of the mount point.
+        parent_references: Vec<String>,
+    },
+    /// `inline`: an instance has the schema whose name is the value of a leaf.
+    Inline {
+        /// The name of the leaf. It is a child of the mount point or of a node above it; the nearest one is taken.
+        selector: String,
+        /// The schemas by name. Definitions of one node in several of them must agree in type, keys and default.
+        schemas: BTreeMap<String, SchemaSource>,
+    },
 }
 
 impl SchemaSource {
@@ -89,6 +135,18 @@ impl SchemaSource {
         }
         self.modules.retain(|module| used.contains(&module.name));
         self
+    }
+
+    /// The schemas that are mounted.
+    pub fn mounted(&self) -> impl Iterator<Item = &Self> {
+        let schemas = self.mounts.iter().map(|mount| &mount.schemas);
+        schemas.flat_map(MountedSchemas::all)
+    }
+
+    /// The texts of all modules, of mounted schemas too; one may occur several times.
+    pub fn all_modules(&self) -> impl Iterator<Item = &ModuleSource> {
+        let mounted = self.mounted().flat_map(|schema| &schema.modules);
+        self.modules.iter().chain(mounted)
     }
 
     /// The imports and includes of any revision of a module.

@@ -15,7 +15,7 @@ use super::id_bounds::IdBounds;
 use super::model::{index_identities, index_modules};
 use super::node_table::{CHUNK_NODES, ChildNames, NodeTable, StoredNodeTable};
 use crate::schema::{
-    Choice, Identity, Module, ModuleId, Node, NodeId, NodeKind, Schema, Status, Type,
+    Choice, Identity, Module, ModuleId, Mount, Node, NodeId, NodeKind, Schema, Status, Type,
 };
 
 /// A digest of the code that compiles schemas and of the built-in modules: two programs with the same digest compile
@@ -45,6 +45,8 @@ struct Head<'a> {
     modules: Cow<'a, [Module]>,
     identities: Cow<'a, [Identity]>,
     choices: Cow<'a, [Choice]>,
+    own_modules: usize,
+    mounts: Cow<'a, [Mount]>,
     roots: Cow<'a, [NodeId]>,
     operations: Cow<'a, [NodeId]>,
     notifications: Cow<'a, [NodeId]>,
@@ -86,6 +88,8 @@ impl Schema {
             nodes,
             identities,
             choices,
+            own_modules,
+            mounts,
             roots,
             operations,
             notifications,
@@ -104,6 +108,8 @@ impl Schema {
             modules: modules.into(),
             identities: identities.into(),
             choices: choices.into(),
+            own_modules: *own_modules,
+            mounts: mounts.into(),
             roots: roots.into(),
             operations: operations.into(),
             notifications: notifications.into(),
@@ -140,6 +146,8 @@ impl Schema {
             modules: head.modules.into_owned(),
             identities: head.identities.into_owned(),
             choices: head.choices.into_owned(),
+            own_modules: head.own_modules,
+            mounts: head.mounts.into_owned(),
             roots: head.roots.into_owned(),
             operations: head.operations.into_owned(),
             notifications: head.notifications.into_owned(),
@@ -151,7 +159,7 @@ impl Schema {
             identity_names,
             top_names,
         };
-        if schema.bounds() == bounds {
+        if schema.bounds() == bounds && schema.own_modules <= schema.modules.len() {
             return Ok(schema);
         }
         Err(StoredFormError("the bounds do not match"))

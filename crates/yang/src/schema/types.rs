@@ -152,6 +152,8 @@ pub enum TypeKind {
     InstanceIdentifier {
         /// `require-instance`.
         require_instance: bool,
+        /// The node with the mount point where its paths start (RFC 8528 §4); `None` for the root.
+        root: Option<NodeId>,
     },
     /// The integers.
     Integer(IntegerWidth, Intervals),

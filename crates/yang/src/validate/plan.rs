@@ -389,6 +389,7 @@ impl<'s> PlanBuilder<'s> {
             }
             TypeKind::InstanceIdentifier {
                 require_instance: true,
+                ..
             } => {
                 self.plan.indexed[id.0 as usize] = true;
                 self.plan.instance_identifiers.push(rule);
@@ -601,7 +602,9 @@ pub(crate) fn has_reference(value_type: &Type) -> bool {
         TypeKind::LeafRef {
             require_instance, ..
         }
-        | TypeKind::InstanceIdentifier { require_instance } => *require_instance,
+        | TypeKind::InstanceIdentifier {
+            require_instance, ..
+        } => *require_instance,
         TypeKind::Union(members) => members.iter().any(has_reference),
         _ => false,
     }

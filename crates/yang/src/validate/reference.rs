@@ -6,7 +6,6 @@ use super::checker::Checker;
 use super::plan::{Rule, has_reference};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::Instances;
-use crate::path::InstancePath;
 use crate::schema::{ModuleNames, NodeId, Type, TypeKind};
 use crate::value::Value;
 use crate::xpath::evaluate::{Item, Leaf};
@@ -92,15 +91,11 @@ impl<T: Instances> Checker<'_, T> {
             },
             TypeKind::InstanceIdentifier {
                 require_instance: true,
+                root,
             } => {
                 let text = value.to_string();
-                let names = ModuleNames {
-                    leaf_module: self.schema().node(node).module,
-                };
-                match InstancePath::parse_instance_identifier(self.schema(), &text, &names) {
-                    Ok(path) => Ok(self.evaluator.resolve(&path)?.is_some()),
-                    Err(_) => Ok(false),
-                }
+                let target = self.evaluator.named_by(node, holder, *root, &text)?;
+                Ok(target.is_some())
             }
             TypeKind::Union(members) => {
                 let text = value.to_string();

@@ -13,8 +13,9 @@ use super::incremental::{Incremental, StatePair, children};
 use super::plan::RuleId;
 use crate::instances::{Indexed, Instances};
 use crate::path::{InstancePath, Keys};
-use crate::schema::{ModuleNames, NodeId, NodeKind, Schema, TypeKind};
+use crate::schema::{ModuleNames, NodeId, NodeKind, Schema, Type, TypeKind};
 use crate::value::Value;
+use crate::xpath::evaluate::Item;
 
 // Looked up once per commit, not for each deleted node: docs/decisions/0020.
 /// The maximum number of lookups before all references of a kind are read instead.
@@ -155,12 +156,12 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
         if searched.is_empty() {
             return Ok(());
         }
-        let root = states.new.data.root();
         for (node, place, value) in removed.paths {
             for path in paths_of(states, node, &place, value)? {
-                let name = path.to_instance_identifier(states.new.schema());
-                let name = Value::InstanceIdentifier(name.into());
                 for &(leaf, rule) in &searched {
+                    let Some((root, name)) = name_for(states, leaf, &path)? else {
+                        continue;
+                    };
                     if self.is_referred(states, leaf, &root, &name)?
                         && states.new.evaluator.resolve(&path)?.is_none()
                     {
@@ -268,6 +269,45 @@ impl<I: Clone + Eq + Hash + std::fmt::Debug> Incremental<I> {
             self.scheduled.insert((rule, data.root(), None));
         }
         Ok(())
+    }
+}
+
+/// The value of an instance-identifier of a leaf for the node at a path, and the node below which it has this meaning;
+/// `None` if the node has no name there.
+fn name_for<T: Instances>(
+    states: &StatePair<'_, T>,
+    leaf: NodeId,
+    path: &InstancePath,
+) -> Result<Option<(T::Inner, Value)>, T::Error> {
+    let schema = states.new.schema();
+    let value_type = schema.node(leaf).as_value().map(|leaf| &leaf.value_type);
+    let Some(mount_point) = value_type.and_then(|of| root_of(of)) else {
+        let name = path.to_instance_identifier(schema);
+        let root = states.new.data.root();
+        return Ok(Some((root, Value::InstanceIdentifier(name.into()))));
+    };
+    let mut steps = path.steps.iter();
+    let Some(depth) = steps.position(|step| step.node == mount_point) else {
+        return Ok(None);
+    };
+    let (above, below) = path.steps.split_at(depth + 1);
+    let [above, below] = [above, below].map(|steps| InstancePath {
+        steps: steps.to_vec(),
+    });
+    let place = states.new.evaluator.resolve(&above)?;
+    let place = place.as_ref().and_then(Item::as_inner);
+    Ok(place.filter(|_| !below.is_root()).map(|place| {
+        let name = below.to_instance_identifier(schema);
+        (place.clone(), Value::InstanceIdentifier(name.into()))
+    }))
+}
+
+/// The node with the mount point at which the instance-identifiers of a type start.
+fn root_of(of: &Type) -> Option<NodeId> {
+    match &of.kind {
+        TypeKind::InstanceIdentifier { root, .. } => *root,
+        TypeKind::Union(members) => members.iter().find_map(root_of),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@
 //! - `failures`: collects all errors of a set of modules; libyang reports only the first.
 //! - `tree`, `types`, `modules`: copy the schema that libyang compiled.
 //! - `expand_descendants`: expands `//name` in constraints; `rewrite_conditions`: rewrites existence conditions to comparisons.
+//! - `mount`: adds mounted schemas (RFC 8528) at their mount points.
 //! - `size`: bounds the number of nodes before groupings are expanded.
 //! - `error`, `locate`: the errors of models, with their positions.
 //!
@@ -18,6 +19,7 @@ mod failures;
 mod ffi;
 mod locate;
 mod modules;
+mod mount;
 mod patterns;
 mod rewrite_conditions;
 mod run;

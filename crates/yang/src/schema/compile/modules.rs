@@ -28,6 +28,7 @@ pub(super) fn copy(
         indexes.modules.insert(module.address(), id);
         schema.modules.push(copy_module(module));
     }
+    schema.own_modules = schema.modules.len();
     (schema.module_names, schema.module_namespaces) = index_modules(&schema.modules);
     copy_identities(&modules, &mut indexes, schema);
     schema.identity_names = index_identities(&schema.identities);

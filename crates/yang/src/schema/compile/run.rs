@@ -8,7 +8,7 @@ use super::ffi::{Context, Message};
 use super::locate::{locate, locate_import};
 use super::size::reject_too_many_nodes;
 use super::texts::{SourceTexts, file_name, find};
-use super::{expand_descendants, modules, tree};
+use super::{expand_descendants, modules, mount, tree};
 use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
 use crate::schema::{Features, Schema, SchemaSource};
 
@@ -20,6 +20,11 @@ impl Schema {
     ///
     /// Obsolete nodes are omitted, as in libyang and as RFC 7950 §7.21.2 recommends.
     pub fn compile(source: &SchemaSource) -> Result<Self, SchemaErrors> {
+        mount::compile(source)
+    }
+
+    /// Compiles modules without what is mounted.
+    pub(super) fn compile_modules(source: &SchemaSource) -> Result<Self, SchemaErrors> {
         reject_deep_nesting(source)?;
         let names = implemented_names(source);
         reject_too_many_nodes(source, &names)?;
@@ -97,7 +102,7 @@ fn reject_deep_nesting(source: &SchemaSource) -> Result<(), SchemaErrors> {
 }
 
 /// The modules to implement.
-fn implemented_names(source: &SchemaSource) -> Vec<&str> {
+pub(super) fn implemented_names(source: &SchemaSource) -> Vec<&str> {
     if !source.implement.is_empty() {
         return source.implement.iter().map(String::as_str).collect();
     }

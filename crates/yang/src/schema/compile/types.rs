@@ -159,6 +159,7 @@ impl<'i> TypeCopier<'i> {
             }
             BaseType::InstanceIdentifier => TypeKind::InstanceIdentifier {
                 require_instance: compiled.requires_instance(),
+                root: None,
             },
             BaseType::LeafRef => self.leafref(compiled)?,
             BaseType::Union => {

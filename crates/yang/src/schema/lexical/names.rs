@@ -5,7 +5,7 @@ use super::mismatch::Mismatch;
 use super::parse::Input;
 use super::text::is_space;
 use crate::path::InstancePath;
-use crate::schema::{Bit, EnumItem, IdentityId, NameForm};
+use crate::schema::{Bit, EnumItem, IdentityId, NameForm, NodeId};
 use crate::value::Value;
 use crate::xpath::{Expression, with_modules};
 
@@ -61,14 +61,17 @@ pub(super) fn identity<'t>(input: Input<'_>, bases: &[IdentityId]) -> Result<Val
     Ok(Value::Identity(canonical.into()))
 }
 
-pub(super) fn instance_identifier<'t>(input: Input<'_>) -> Result<Value, Mismatch<'t>> {
+pub(super) fn instance_identifier<'t>(
+    input: Input<'_>,
+    root: Option<NodeId>,
+) -> Result<Value, Mismatch<'t>> {
     let Input {
         schema,
         namespaces,
         text,
         ..
     } = input;
-    let path = InstancePath::parse_instance_identifier(schema, text, namespaces)
+    let path = InstancePath::parse_below(schema, root, text, namespaces)
         .map_err(|_| Mismatch::Malformed)?;
     let canonical = path.to_instance_identifier(schema);
     Ok(Value::InstanceIdentifier(canonical.into()))

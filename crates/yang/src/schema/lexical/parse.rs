@@ -117,7 +117,7 @@ impl Type {
             TypeKind::Empty => Err(Mismatch::Malformed),
             TypeKind::Binary(length) => text::binary(input.text, length),
             TypeKind::Bits(bits) => names::bits(input.text, bits),
-            TypeKind::InstanceIdentifier { .. } => names::instance_identifier(input),
+            TypeKind::InstanceIdentifier { root, .. } => names::instance_identifier(input, *root),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::index_lookup::{KnownValues, is_plain_child};
 use super::{Evaluator, Item, Leaf};
 use crate::instances::{Instances, Visit};
 use crate::path::{InstancePath, Keys, Step};
-use crate::schema::{ModuleNames, NodeKind, Type, TypeKind};
+use crate::schema::{ModuleNames, NodeId, NodeKind, Type, TypeKind};
 use crate::value::Value;
 use crate::xpath::{Expr, Expression, LocationPath, PathStep};
 
@@ -35,7 +35,43 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// The node at a path, if it exists.
     pub fn resolve(&self, path: &InstancePath) -> Result<Option<Item<T>>, T::Error> {
-        let mut item = Item::Inner(self.data.root());
+        self.resolve_below(self.data.root(), path)
+    }
+
+    /// The target of an instance-identifier of a leaf, whose paths start at an instance of `root` around it, or at the
+    /// root.
+    pub fn named_by(
+        &self,
+        leaf: NodeId,
+        holder: &T::Inner,
+        root: Option<NodeId>,
+        text: &str,
+    ) -> Result<Option<Item<T>>, T::Error> {
+        let names = ModuleNames {
+            leaf_module: self.schema().node(leaf).module,
+        };
+        let Ok(path) = InstancePath::parse_below(self.schema(), root, text, &names) else {
+            return Ok(None);
+        };
+        let mut place = holder.clone();
+        while root.is_some() && self.data.node(&place) != root {
+            match self.data.parent(&place) {
+                Some(parent) => place = parent,
+                None => return Ok(None),
+            }
+        }
+        match root {
+            Some(_) => self.resolve_below(place, &path),
+            None => self.resolve(&path),
+        }
+    }
+
+    fn resolve_below(
+        &self,
+        place: T::Inner,
+        path: &InstancePath,
+    ) -> Result<Option<Item<T>>, T::Error> {
+        let mut item = Item::Inner(place);
         for step in &path.steps {
             let Item::Inner(place) = &item else {
                 return Ok(None);
@@ -76,17 +112,12 @@ impl<T: Instances> Evaluator<'_, T> {
                 self.sort(&mut items, super::paths::Order::Unknown)?;
                 Ok(items)
             }
-            TypeKind::InstanceIdentifier { .. } => {
-                let names = ModuleNames {
-                    leaf_module: self.schema().node(leaf.node).module,
-                };
+            TypeKind::InstanceIdentifier { root, .. } => {
                 let Value::InstanceIdentifier(text) = &leaf.value else {
                     return Ok(Vec::new());
                 };
-                match InstancePath::parse_instance_identifier(self.schema(), text, &names) {
-                    Ok(path) => Ok(self.resolve(&path)?.into_iter().collect()),
-                    Err(_) => Ok(Vec::new()),
-                }
+                let target = self.named_by(leaf.node, &leaf.holder, *root, text)?;
+                Ok(target.into_iter().collect())
             }
             TypeKind::Union(members) => {
                 for member in members {

@@ -5,7 +5,7 @@ use super::string_values::resolved_type;
 use super::{Evaluator, Leaf, Object};
 use crate::error::{DataError, ErrorTag};
 use crate::instances::Instances;
-use crate::schema::{IdentityId, Schema, Type, TypeKind, pattern};
+use crate::schema::{Identity, IdentityId, Schema, Type, TypeKind, pattern};
 use crate::value::Value;
 use crate::xpath::{Expr, Function};
 
@@ -24,8 +24,12 @@ impl<T: Instances> Evaluator<'_, T> {
             (Function::DerivedFromOrSelf | Function::DerivedFrom, [nodes, identity]) => {
                 let with_self = function == Function::DerivedFromOrSelf;
                 let accepts = |expected: IdentityId, id: IdentityId| {
-                    let derived = &self.schema().identity(expected).derived;
-                    (with_self && id == expected) || derived.binary_search(&id).is_ok()
+                    let schema = self.schema();
+                    let Identity { module, name, .. } = schema.identity(expected);
+                    (with_self && id == expected)
+                        || schema
+                            .identities_by_name(*module, name)
+                            .any(|identity| identity.derived.binary_search(&id).is_ok())
                 };
                 self.is_derived(nodes, identity, env, &accepts)
             }
