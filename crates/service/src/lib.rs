@@ -11,6 +11,7 @@
 //! | [`Door`] | logins, and changes of users and tokens, with their audit records |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
+//! | [`notifications`] | event streams, their log, subscriptions |
 //! | [`server_state`] | the state of the server as data: YANG library, monitoring, sessions |
 //! | [`modules`] | the YANG modules that the service brings |
 
@@ -22,7 +23,9 @@ mod datastore;
 mod denied;
 pub mod identity;
 mod logins;
+mod merge_patch;
 pub mod modules;
+pub mod notifications;
 pub mod server_state;
 mod service;
 pub mod session;

@@ -1,6 +1,6 @@
 //! The service of a store.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use espalier_store::{Datastore, Error, Result, Store, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
@@ -17,8 +17,9 @@ use crate::identity::{
     Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, Identity, Method,
     PasswdFile, Peer, RandomError, TokenStore,
 };
+use crate::notifications::{ConfirmEvent, ServiceNotifications};
 use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
-use crate::session::{Session, Sessions};
+use crate::session::{Session, SessionChange, Sessions};
 
 /// Whether sessions are subject to access control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,18 @@ struct Inner {
     failed_logins: [FailedLogins; 2],
     denied: Arc<DeniedRequests>,
     state: ServerState,
+    notifications: ServiceNotifications,
+}
+
+/// A service that does not stay open for this reference.
+#[derive(Clone)]
+pub(crate) struct WeakService(Weak<Inner>);
+
+impl WeakService {
+    /// The service, if it is still open.
+    pub fn upgrade(&self) -> Option<Service> {
+        self.0.upgrade().map(|inner| Service { inner })
+    }
 }
 
 /// How the clients of a server are authenticated.
@@ -85,7 +98,7 @@ impl Service {
             Arc::clone(&trees),
             control == AccessControl::Rules,
         );
-        Ok(Self {
+        let service = Self {
             inner: Arc::new(Inner {
                 control,
                 rules: RulesCache::new(Arc::clone(&trees)),
@@ -97,8 +110,38 @@ impl Service {
                 failed_logins: Default::default(),
                 denied,
                 state: ServerState::new(sources),
+                notifications: ServiceNotifications::default(),
             }),
-        })
+        };
+        service.notify_of_sessions();
+        Ok(service)
+    }
+
+    /// Sends notifications of the beginnings and ends of sessions (RFC 6470).
+    fn notify_of_sessions(&self) {
+        let service = self.downgrade();
+        self.sessions().observe(Box::new(move |session, change| {
+            match (service.upgrade(), change) {
+                (None, _) => {}
+                (Some(service), SessionChange::Opened) => service.notify_session_start(session),
+                (Some(service), SessionChange::Ended(reason)) => {
+                    service.notify_session_end(session, reason);
+                }
+            }
+        }));
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakService {
+        WeakService(Arc::downgrade(&self.inner))
+    }
+
+    pub(crate) fn notifications(&self) -> &ServiceNotifications {
+        &self.inner.notifications
+    }
+
+    /// The schema of the server's state and notifications.
+    pub(crate) fn server_schema(&self) -> Result<Arc<Schema>> {
+        self.inner.state.schema()
     }
 
     /// The service of a datastore without access control, for programs and commands that have the store open anyway.
@@ -206,6 +249,12 @@ impl Service {
         Ok(Anchor { running })
     }
 
+    /// Opens an anchor again, with the modules that it has now.
+    pub(crate) fn reopened(&self, running: &Tree) -> Result<Tree> {
+        let dataspace = running.store().dataspace_of(running)?;
+        Ok(self.open_anchor(&dataspace, running.anchor_name())?.running)
+    }
+
     /// Running of an anchor, for a session.
     pub fn running(&self, session: &Arc<Session>, anchor: &Anchor) -> SessionDatastore {
         self.datastore(session, anchor.running.clone())
@@ -226,11 +275,21 @@ impl Service {
         tree: &Tree,
         schema: &Arc<Schema>,
     ) -> Result<Arc<UserAccess>> {
-        if self.inner.control == AccessControl::Off || session.caller().is_recovery {
+        self.access_of_caller(session.caller(), tree, schema)
+    }
+
+    /// As [`Self::access`], of a user.
+    pub(crate) fn access_of_caller(
+        &self,
+        caller: &Caller,
+        tree: &Tree,
+        schema: &Arc<Schema>,
+    ) -> Result<Arc<UserAccess>> {
+        if self.inner.control == AccessControl::Off || caller.is_recovery {
             return Ok(Arc::clone(&self.inner.unrestricted));
         }
         let policy = self.inner.rules.policy(tree, schema)?;
-        Ok(policy.access_of(session.caller()))
+        Ok(policy.access_of(caller))
     }
 
     /// The access rules for the data of an anchor.
@@ -268,7 +327,11 @@ impl Service {
     /// # Errors
     /// Those of [`Store::expire`].
     pub fn roll_back_expired_commits(&self) -> Result<usize> {
-        let count = self.inner.trees.store().expire()?;
+        let expired = self.inner.trees.store().expire()?;
+        for running in &expired {
+            self.notify_confirmed_commit(running, None, ConfirmEvent::Timeout);
+        }
+        let count = expired.len();
         if count > 0 {
             self.audit().append(AuditEntry {
                 message: format!("not confirmed in time: {count}"),
@@ -307,6 +370,10 @@ impl Service {
     /// The datastore with the server's state that the models of a served anchor do not define.
     pub(crate) fn state_tree(&self, anchor: &Tree) -> Result<Option<Tree>> {
         self.inner.state.tree(anchor)
+    }
+
+    pub(crate) fn count_denied_notifications(&self, count: usize) {
+        self.inner.denied.count_notifications(count);
     }
 
     pub(crate) fn count_denied_operation(&self) {

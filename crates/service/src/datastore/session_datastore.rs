@@ -140,7 +140,7 @@ impl SessionDatastore {
     }
 
     /// Rejects a change by the bearer of a token that may only read.
-    fn require_write_scope(&self) -> Result<()> {
+    pub(super) fn require_write_scope(&self) -> Result<()> {
         match self.session.caller().is_read_only {
             false => Ok(()),
             true => {
@@ -152,7 +152,7 @@ impl SessionDatastore {
     }
 
     /// Rejects a change of the server's state.
-    fn require_stored(&self) -> Result<()> {
+    pub(super) fn require_stored(&self) -> Result<()> {
         match self.served {
             None => Ok(()),
             Some(_) => {

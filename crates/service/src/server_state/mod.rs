@@ -35,5 +35,6 @@ pub use providers::DescribedAnchor;
 pub(crate) use providers::ServerState;
 pub use served_anchor::ServedAnchor;
 pub(crate) use sources::StateSources;
+pub(crate) use state_nodes::StateNodes;
 pub(crate) use state_store::is_state_module;
 pub use yang_library::LibraryTag;

@@ -199,6 +199,11 @@ impl ServerState {
         })
     }
 
+    /// The schema of the state, and of the server's notifications.
+    pub fn schema(&self) -> Result<Arc<Schema>> {
+        self.sources.store.schema()
+    }
+
     /// The YANG library's tag of a served anchor.
     pub fn library_tag(&self, anchor: &Tree) -> Result<Option<LibraryTag>> {
         let described = self.anchor(anchor);

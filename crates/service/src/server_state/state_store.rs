@@ -26,12 +26,14 @@ const STATE_MODULES: [&str; 4] = [
     NACM_MODULE,
 ];
 
-/// The implemented modules: those above, and those that define values in their data.
-const IMPLEMENTED: [&str; 7] = [
+/// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
+const IMPLEMENTED: [&str; 9] = [
     "espalier-access",
+    "espalier-notifications",
     "espalier-server",
     "ietf-datastores",
     "ietf-netconf-monitoring",
+    "ietf-netconf-notifications",
     "ietf-restconf-monitoring",
     "ietf-yang-library",
     NACM_MODULE,
@@ -44,7 +46,7 @@ pub(crate) fn is_state_module(name: &str) -> bool {
 
 /// The implemented modules, and those that they import.
 pub(super) fn modules() -> impl Iterator<Item = &'static StandardModule> {
-    let imported = ["ietf-inet-types", "ietf-yang-types"];
+    let imported = ["ietf-inet-types", "ietf-netconf", "ietf-yang-types"];
     let names = IMPLEMENTED.into_iter().chain(imported);
     names.filter_map(|name| modules::module(name).or_else(|| standard::module(name, None)))
 }

@@ -1,0 +1,127 @@
+//! Threads that follow the sources of events and deliver them.
+
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use espalier_keyspace::Watch;
+use espalier_store::{Error, Result, Tree};
+
+use super::hub::{Hub, HubState, Position};
+use super::replay::{Replay, Times};
+use super::stream::Source;
+use crate::service::{Service, WeakService};
+
+/// How often a thread looks whether it is still needed.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The wait after an error of the engine, before the next try.
+const RETRY_WAIT: Duration = Duration::from_millis(500);
+
+/// Why receivers get no more events of an anchor.
+const ENDED: &str = "the anchor was deleted";
+
+/// A thread that follows a source.
+struct Follower {
+    hub: Weak<Hub>,
+    service: WeakService,
+    tree: Tree,
+    source: Source,
+    watch: Box<dyn Watch>,
+}
+
+/// Starts to follow a source, from its newest event on.
+pub(super) fn start(
+    hub: &Arc<Hub>,
+    state: &mut HubState,
+    service: &Service,
+    tree: &Tree,
+    source: Source,
+) -> Result<()> {
+    // Before the position is read, so that no event is between them.
+    let watch = watch(tree, source)?;
+    let newest = Position::newest(tree)?;
+    match source {
+        Source::Log => state.position.sequence = newest.sequence,
+        Source::Commits => state.position.version = newest.version,
+    }
+    let mut follower = Follower {
+        hub: Arc::downgrade(hub),
+        service: service.downgrade(),
+        tree: tree.clone(),
+        source,
+        watch,
+    };
+    let thread = thread::Builder::new().name("espalier-events".to_owned());
+    thread.spawn(move || follower.run())?;
+    Ok(())
+}
+
+fn watch(tree: &Tree, source: Source) -> Result<Box<dyn Watch>> {
+    match source {
+        Source::Log => tree.watch_events(),
+        Source::Commits => tree.watch_commits(),
+    }
+}
+
+impl Follower {
+    fn run(&mut self) {
+        loop {
+            let waited = self.watch.next(CHECK_INTERVAL);
+            let (Some(hub), Some(service)) = (self.hub.upgrade(), self.service.upgrade()) else {
+                return;
+            };
+            if hub.state().stop_if_unused(self.source) {
+                return;
+            }
+            let delivered = match waited {
+                Ok(Some(_)) => self.deliver(&hub, &service),
+                Ok(None) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+            let delivered = delivered.and_then(|()| self.reopen(&service));
+            if let Err(error) = delivered {
+                if matches!(error, Error::Unknown { .. }) {
+                    hub.state().fail(self.source, ENDED);
+                    return;
+                }
+                tracing::warn!(%error, "events cannot be read, and are retried");
+                thread::sleep(RETRY_WAIT);
+                if let Ok(watch) = watch(&self.tree, self.source) {
+                    self.watch = watch;
+                }
+            }
+        }
+    }
+
+    /// Delivers all events since the position of the hub.
+    fn deliver(&self, hub: &Arc<Hub>, service: &Service) -> Result<()> {
+        let position = hub.state().position;
+        let mut replay = Replay::new(&[self.source], position, Times::default());
+        while !replay.is_finished() {
+            let page = replay.read(service, &self.tree)?;
+            let mut state = hub.state();
+            if page.deleted > 0 {
+                state.groups.lose(page.deleted);
+            }
+            for event in &page.events {
+                state.groups.deliver(service, &self.tree, event);
+            }
+            match self.source {
+                Source::Log => state.position.sequence = replay.position.sequence,
+                Source::Commits => state.position.version = replay.position.version,
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the anchor again if its modules were replaced.
+    fn reopen(&mut self, service: &Service) -> Result<()> {
+        if self.tree.is_current()? {
+            return Ok(());
+        }
+        self.tree = service.reopened(&self.tree)?;
+        self.watch = watch(&self.tree, self.source)?;
+        Ok(())
+    }
+}
