@@ -108,6 +108,11 @@ impl CommitChanges {
         Some(event.with_changes(Arc::new(self)))
     }
 
+    /// The schema of the changed nodes.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
     /// The event with the nodes that a user can read; `None` if there are none. The comment may describe the others, so it
     /// is left out if there are any.
     pub fn visible(&self, event: &Arc<Event>, access: &UserAccess) -> Option<Arc<Event>> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use espalier_store::Timestamp;
+use espalier_store::{Result, Timestamp};
 use espalier_yang::data::{Content, DataNode, DataTree};
 use espalier_yang::{InstancePath, Keys, NodeId, Schema, Step};
 
@@ -117,19 +117,22 @@ impl Event {
         self.document(Encoding::Json).len()
     }
 
-    /// The event as a user may see it (RFC 8341 §3.4.6); `None` if the user may not.
-    pub(super) fn visible(self: &Arc<Self>, access: &UserAccess) -> Option<Arc<Self>> {
+    /// The event as a user may see it (RFC 8341 §3.4.6); `None` if the user may not. `access` returns what the user may do
+    /// with data of a schema.
+    pub(super) fn visible(
+        self: &Arc<Self>,
+        access: &dyn Fn(&Arc<Schema>) -> Result<Arc<UserAccess>>,
+    ) -> Result<Option<Arc<Self>>> {
+        let of_event = access(&self.schema)?;
         let is_readable = match self.path.steps.len() {
-            1 => access.may_receive(&self.schema, self.notification),
-            _ => access.may_read(&self.path),
+            1 => of_event.may_receive(&self.schema, self.notification),
+            _ => of_event.may_read(&self.path),
         };
-        if !is_readable {
-            return None;
-        }
-        match &self.changes {
-            Some(changes) => changes.visible(self, access),
+        Ok(match &self.changes {
+            _ if !is_readable => None,
+            Some(changes) => changes.visible(self, &*access(changes.schema())?),
             None => Some(Arc::clone(self)),
-        }
+        })
     }
 }
 

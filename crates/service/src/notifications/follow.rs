@@ -74,22 +74,40 @@ impl Follower {
             if hub.state().stop_if_unused(self.source) {
                 return;
             }
-            let delivered = match waited {
+            let reopened = self.reopen(&service);
+            let delivered = reopened.and_then(|()| match waited {
                 Ok(Some(_)) => self.deliver(&hub, &service),
                 Ok(None) => Ok(()),
                 Err(error) => Err(error.into()),
-            };
-            let delivered = delivered.and_then(|()| self.reopen(&service));
+            });
             if let Err(error) = delivered {
                 if matches!(error, Error::Unknown { .. }) {
                     hub.state().fail(self.source, ENDED);
                     return;
                 }
                 tracing::warn!(%error, "events cannot be read, and are retried");
-                thread::sleep(RETRY_WAIT);
-                if let Ok(watch) = watch(&self.tree, self.source) {
-                    self.watch = watch;
+                self.retry(&hub, &service);
+            }
+        }
+    }
+
+    /// Tries again, until it succeeds or nobody receives events.
+    fn retry(&mut self, hub: &Arc<Hub>, service: &Service) {
+        loop {
+            thread::sleep(RETRY_WAIT);
+            let watched = self
+                .reopen(service)
+                .and_then(|()| watch(&self.tree, self.source));
+            let read = watched.and_then(|watch| {
+                self.watch = watch;
+                self.deliver(hub, service)
+            });
+            match read {
+                Err(error) if !matches!(error, Error::Unknown { .. }) && hub.has_receivers() => {
+                    tracing::debug!(%error, "events still cannot be read");
                 }
+                // The loop of the thread finds that the anchor was deleted.
+                _ => return,
             }
         }
     }

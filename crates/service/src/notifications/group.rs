@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use espalier_store::{Result, Tree};
+use espalier_yang::Schema;
 
 use super::event::Event;
 use super::filter::EventFilter;
@@ -39,8 +40,9 @@ impl Selector {
         if !self.stream.includes(event) {
             return Ok(None);
         }
-        let access = service.access_of_caller(self.session.caller(), tree, event.schema())?;
-        let Some(event) = event.visible(&access) else {
+        let caller = self.session.caller();
+        let access = |schema: &Arc<Schema>| service.access_of_caller(caller, tree, schema);
+        let Some(event) = event.visible(&access)? else {
             service.count_denied_notifications(receivers);
             return Ok(None);
         };

@@ -7,7 +7,7 @@ use espalier_store::{Error, NewEvent, Result, Tree};
 use espalier_yang::ErrorTag;
 use parking_lot::Mutex;
 
-use super::event::Event;
+use super::event::{Event, EventSource};
 use super::follow;
 use super::group::{Groups, Selector};
 use super::receiver::Receiver;
@@ -27,6 +27,15 @@ pub(super) struct Position {
 }
 
 impl Position {
+    /// Whether an event is at or after this position.
+    pub fn is_before(&self, event: &Event) -> bool {
+        match event.source() {
+            EventSource::Log(sequence) => self.sequence <= sequence,
+            EventSource::Commit(version) => self.version <= version,
+            EventSource::Server => true,
+        }
+    }
+
     /// The position after all events that there are now.
     pub fn newest(tree: &Tree) -> Result<Self> {
         Ok(Self {

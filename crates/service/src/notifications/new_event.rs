@@ -93,7 +93,7 @@ impl Notification {
             .map_err(|error| Error::data(ErrorTag::OperationFailed, error.to_string()))?;
         Ok(NewEvent {
             time: self.time,
-            name: schema.qualified_name(node),
+            name: event_name(schema, node),
             parent: match self.parent.is_root() {
                 true => String::new(),
                 false => self.parent.to_instance_identifier(schema),
@@ -101,6 +101,12 @@ impl Notification {
             content,
         })
     }
+}
+
+/// The name of a notification in the log: that of its module, `:`, and its own.
+pub(super) fn event_name(schema: &Schema, node: NodeId) -> String {
+    let node = schema.node(node);
+    format!("{}:{}", schema.module(node.module).name, node.name)
 }
 
 /// The notification with a name, which has the name of its module as prefix, unless that is the module of the parent.

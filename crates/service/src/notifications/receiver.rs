@@ -8,6 +8,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 
 use super::event::Event;
+use super::hub::Position;
 
 /// The maximum number of events in the queue of a receiver.
 pub const RECEIVER_EVENTS_MAX: usize = 1024;
@@ -32,6 +33,8 @@ struct Queue {
     closed: Option<&'static str>,
     waker: Option<Waker>,
     has_waiter: bool,
+    /// Events before it are not for this receiver.
+    from: Position,
 }
 
 /// What a queue has next.
@@ -47,6 +50,9 @@ impl Receiver {
     /// Adds an event.
     pub fn push(&self, event: Arc<Event>) {
         let mut queue = self.queue.lock();
+        if !queue.from.is_before(&event) {
+            return;
+        }
         queue.bytes += event.bytes();
         queue.events.push_back(event);
         while queue.events.len() > 1
@@ -59,6 +65,22 @@ impl Receiver {
             queue.lost += 1;
         }
         self.wake(queue);
+    }
+
+    /// The receiver has read all events before a position. If events were dropped from the queue, it is emptied, and the
+    /// number of the events that the receiver did not get is returned: it may read them too.
+    pub fn begin_at(&self, position: Position) -> u64 {
+        let mut queue = self.queue.lock();
+        let queue = &mut *queue;
+        queue.from = position;
+        queue.events.retain(|event| position.is_before(event));
+        let mut lost = std::mem::take(&mut queue.lost);
+        if lost > 0 {
+            lost += queue.events.len() as u64;
+            queue.events.clear();
+        }
+        queue.bytes = queue.events.iter().map(|event| event.bytes()).sum();
+        lost
     }
 
     /// Counts events that are not delivered.

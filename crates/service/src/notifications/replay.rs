@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use espalier_store::{Result, Timestamp, Tree};
+use espalier_store::{Error, Result, Timestamp, Tree};
+use espalier_yang::ErrorTag;
 
 use super::event::Event;
 use super::logged_event::event_of;
@@ -44,6 +45,8 @@ struct Buffer {
     events: VecDeque<Arc<Event>>,
     /// Whether there are no more.
     is_read: bool,
+    /// Whether events that were deleted before the next page is read were never part of the replay.
+    begins: bool,
 }
 
 impl Buffer {
@@ -88,7 +91,10 @@ impl Replay {
             sequence: tree.event_sequence_at(start)?,
             version: version_at(tree, start)?,
         };
-        Ok(Self::new(sources, position, times))
+        let mut replay = Self::new(sources, position, times);
+        replay.log.begins = true;
+        replay.commits.begins = true;
+        Ok(replay)
     }
 
     /// Continues with events that were appended since.
@@ -124,16 +130,6 @@ impl Replay {
 
     fn read_log(&mut self, service: &Service, tree: &Tree, page: &mut ReplayPage) -> Result<()> {
         let read = tree.events_from(self.position.sequence)?;
-        self.position.sequence = self.position.sequence.max(read.next);
-        self.log.is_read = read.is_last;
-        // Before the first page, deleted records are just not in the log any more.
-        page.deleted += read.deleted;
-        if let Some(stop) = self.times.stop
-            && let Some(last) = read.records.last()
-            && tree.are_events_logged(&tree.event_log()?, stop, last.logged)
-        {
-            self.log.is_read = true;
-        }
         let times = self.times;
         let wanted = read
             .records
@@ -143,10 +139,26 @@ impl Replay {
             match event_of(tree, &|| service.server_schema(), record) {
                 Ok(event) => self.log.events.push_back(Arc::new(event)),
                 Err(error) => {
+                    if !tree.is_current()? {
+                        self.log.events.clear();
+                        let message = "the models were replaced while events were read";
+                        return Err(Error::data(ErrorTag::InUse, message));
+                    }
                     let sequence = record.sequence;
                     tracing::debug!(%error, sequence, "a recorded event does not fit the models");
                 }
             }
+        }
+        if !std::mem::take(&mut self.log.begins) {
+            page.deleted += read.deleted;
+        }
+        self.position.sequence = self.position.sequence.max(read.next);
+        self.log.is_read = read.is_last;
+        if let Some(stop) = self.times.stop
+            && let Some(last) = read.records.last()
+            && tree.are_events_logged(&tree.event_log()?, stop, last.logged)
+        {
+            self.log.is_read = true;
         }
         Ok(())
     }
@@ -173,7 +185,9 @@ impl Replay {
             .clone()
             .next()
             .map_or(last + 1, |commit| commit.version);
-        page.deleted += oldest - first;
+        if !std::mem::take(&mut self.commits.begins) {
+            page.deleted += oldest - first;
+        }
         self.position.version = last + 1;
         self.commits.is_read = last == newest;
         let server_schema = service.server_schema()?;

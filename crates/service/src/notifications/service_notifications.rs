@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::hub::Hub;
-use super::new_event::Notification;
+use super::new_event::{Notification, event_name};
 use super::session_event::{self, ConfirmEvent, TerminationReason};
 use super::subscription::{Subscription, SubscriptionOptions};
 use crate::service::Service;
@@ -140,7 +140,7 @@ impl Service {
             let _ = content.emit(&mut printer);
             let event = NewEvent {
                 time: None,
-                name: schema.qualified_name(node.node),
+                name: event_name(&schema, node.node),
                 parent: String::new(),
                 content: printer.finish().unwrap_or_default(),
             };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use espalier_store::{Error, Result, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag};
 
-use super::event::{Event, EventSource};
+use super::event::Event;
 use super::filter::EventFilter;
 use super::group::Selector;
 use super::hub::{Hub, Position};
@@ -20,6 +20,9 @@ use crate::session::Session;
 
 /// How often a waiting subscription looks whether its session was killed or its time is over.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How often a subscription reads what its queue could not take, before it becomes a slow receiver.
+const CATCH_UPS_MAX: u32 = 8;
 
 /// What a subscription delivers.
 #[derive(Clone, Debug, Default)]
@@ -63,9 +66,10 @@ pub enum Polled {
 enum Phase {
     /// Past events are read, before the receiver joined.
     Replay(Replay),
-    /// The events between the last one that was read and the joining are read.
-    CatchUp(Replay),
-    /// The receiver has joined. Events before this position were delivered already.
+    /// The events between the last one that was read and the joining are read. This is repeated, a number of times, if the
+    /// queue was full meanwhile.
+    CatchUp(Replay, u32),
+    /// The receiver has joined. Events before this position were delivered without it.
     Live(Position),
     /// The events between the leaving of the receiver and the stop time are read.
     Rest(Replay),
@@ -119,9 +123,13 @@ impl Subscription {
             None => {
                 let position = Position::newest(&subscription.tree)?;
                 subscription.join()?;
-                Phase::CatchUp(Replay::new(&sources, position, times))
+                Phase::CatchUp(Replay::new(&sources, position, times), 0)
             }
         };
+        if times.start.is_none() {
+            // Usually there is nothing to read, and the receiver is ready.
+            subscription.read()?;
+        }
         Ok(subscription)
     }
 
@@ -218,7 +226,7 @@ impl Subscription {
         }
         match &self.phase {
             Phase::Ended => Step::Ended,
-            Phase::Replay(_) | Phase::CatchUp(_) | Phase::Rest(_) => Step::MustRead,
+            Phase::Replay(_) | Phase::CatchUp(..) | Phase::Rest(_) => Step::MustRead,
             Phase::Live(_) => self.live_step(),
         }
     }
@@ -265,19 +273,14 @@ impl Subscription {
 
     /// Takes an event of the queue.
     fn receive(&mut self, received: Received) {
-        let Phase::Live(delivered) = &self.phase else {
+        if !matches!(self.phase, Phase::Live(_)) {
             return;
-        };
+        }
         match received {
             Received::Lost(count) => self.ready.push_back(Delivery::Lost(count)),
             Received::Closed(reason) => self.end(Delivery::Terminated(reason)),
             Received::Event(event) => {
-                let is_new = match event.source() {
-                    EventSource::Log(sequence) => sequence >= delivered.sequence,
-                    EventSource::Commit(version) => version >= delivered.version,
-                    EventSource::Server => true,
-                };
-                if is_new && self.times.include(event.time()) {
+                if self.times.include(event.time()) {
                     self.ready.push_back(Delivery::Event(event));
                 }
             }
@@ -295,15 +298,27 @@ impl Subscription {
     /// # Errors
     /// Those of the engine.
     pub fn read(&mut self) -> Result<()> {
-        let (Phase::Replay(replay) | Phase::CatchUp(replay) | Phase::Rest(replay)) =
+        let (Phase::Replay(replay) | Phase::CatchUp(replay, _) | Phase::Rest(replay)) =
             &mut self.phase
         else {
             return Ok(());
         };
         if !replay.is_finished() {
+            if !self.tree.is_current()? {
+                self.tree = self.service.reopened(&self.tree)?;
+            }
             let page = replay.read(&self.service, &self.tree)?;
-            return self.deliver(page);
+            let is_finished = replay.is_finished();
+            self.deliver(page)?;
+            if !is_finished {
+                return Ok(());
+            }
         }
+        self.advance()
+    }
+
+    /// Begins the next phase, after all past events of this one were read.
+    fn advance(&mut self) -> Result<()> {
         let sources = self.selector.stream.sources();
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::Replay(replay) if self.is_over() => {
@@ -314,11 +329,21 @@ impl Subscription {
             Phase::Replay(mut replay) => {
                 self.join()?;
                 replay.read_on(&sources);
-                self.phase = Phase::CatchUp(replay);
+                self.phase = Phase::CatchUp(replay, 0);
             }
-            Phase::CatchUp(replay) => {
+            Phase::CatchUp(mut replay, tries) => {
+                let receiver = self.receiver.as_ref();
+                let lost = receiver.map_or(0, |receiver| receiver.begin_at(replay.position));
+                if lost > 0 && tries < CATCH_UPS_MAX {
+                    replay.read_on(&sources);
+                    self.phase = Phase::CatchUp(replay, tries + 1);
+                    return Ok(());
+                }
                 if self.times.start.is_some() {
                     self.ready.push_back(Delivery::ReplayComplete);
+                }
+                if lost > 0 {
+                    self.ready.push_back(Delivery::Lost(lost));
                 }
                 self.phase = Phase::Live(replay.position);
             }
@@ -329,8 +354,7 @@ impl Subscription {
     }
 
     fn deliver(&mut self, page: ReplayPage) -> Result<()> {
-        // At the beginning of a replay, what was deleted is no part of the log.
-        if page.deleted > 0 && !matches!(self.phase, Phase::Replay(_)) {
+        if page.deleted > 0 {
             self.ready.push_back(Delivery::Lost(page.deleted));
         }
         for event in &page.events {
