@@ -138,7 +138,7 @@ fn a_receiver_gets_the_notifications_of_other_processes_once_and_in_order() {
                 take(&mut delivered, Duration::from_millis(1));
             }
         }
-        parts.each_mut().map(Part::kill);
+        parts.iter_mut().for_each(Part::kill);
         let last = *logged(&url).last().expect("events");
         eventually("all events arrive", || {
             take(&mut delivered, Duration::from_millis(50));
