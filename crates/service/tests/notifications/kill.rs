@@ -38,6 +38,8 @@ fn part_that_sends() {
         let notification = Notification::parse_json(&schema, "", document.as_bytes(), None);
         let sequence = running.notify(notification.expect("parsed")).expect("sent");
         say(&sequence.to_string());
+        // The receivers of the tests are not too slow.
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -129,7 +131,8 @@ fn a_receiver_gets_the_notifications_of_other_processes_once_and_in_order() {
             .expect("no error")
         {
             Some(Delivery::Event(event)) => delivered.push(event.source()),
-            Some(_) => panic!("{engine}: events are lost"),
+            Some(Delivery::Lost(count)) => panic!("{engine}: {count} events are lost"),
+            Some(_) => panic!("{engine}: it ended"),
             None => {}
         };
         for part in &mut parts {
