@@ -31,7 +31,7 @@ use super::resource::{Methods, methods_of};
 use super::server::RestconfServer;
 use super::server_description::{self, Element, PrintLevels};
 use super::write::{self, Target};
-use super::{error_body, read};
+use super::{error_body, event_stream, read};
 use crate::http_error::HttpError;
 
 /// A response.
@@ -174,6 +174,9 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
         }
         Address::Operation(name) => operation(service, parts, name),
         Address::Schema(key) => schema_text(service, parts, key),
+        Address::EventStream(name, encoding) => {
+            event_stream::get(service, parts, name, encoding).await
+        }
         Address::Unknown => Err(Failure::not_found(format!("there is no resource “{path}”"))),
     }
 }
@@ -286,7 +289,7 @@ fn path_failure(error: DataError) -> Failure {
     }
 }
 
-fn options(methods: Methods) -> HttpResponse {
+pub(super) fn options(methods: Methods) -> HttpResponse {
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
     headers.insert(ALLOW, methods.header());

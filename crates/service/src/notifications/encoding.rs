@@ -1,10 +1,14 @@
 //! The encodings of an event.
 
 use bytes::Bytes;
+use espalier_store::Timestamp;
 use espalier_yang::data::{PrintOptions, json, xml};
 
 use super::event::Event;
 use crate::time_text::time_text;
+
+/// The namespace of the envelope in XML.
+const ENVELOPE: &str = "urn:ietf:params:xml:ns:netconf:notification:1.0";
 
 /// An encoding of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -45,6 +49,21 @@ impl Encoding {
     }
 }
 
+/// The document of `replayComplete` or `notificationComplete` (RFC 5277 §4), which is no event of a stream.
+pub fn completion(name: &str, time: Timestamp, encoding: Encoding) -> Vec<u8> {
+    let time = time_text(time);
+    let text = match encoding {
+        Encoding::Json => format!(
+            "{{\"ietf-restconf:notification\":{{\"eventTime\":\"{time}\",\"nc-notifications:{name}\":{{}}}}}}"
+        ),
+        Encoding::Xml => format!(
+            "<notification xmlns=\"{ENVELOPE}\"><eventTime>{time}</eventTime>\
+             <{name} xmlns=\"urn:ietf:params:xml:ns:netmod:notification\"/></notification>"
+        ),
+    };
+    text.into_bytes()
+}
+
 fn json_document(event: &Event) -> Vec<u8> {
     let time = time_text(event.time());
     let mut text =
@@ -63,9 +82,8 @@ fn json_document(event: &Event) -> Vec<u8> {
 
 fn xml_document(event: &Event) -> Vec<u8> {
     let time = time_text(event.time());
-    let namespace = "urn:ietf:params:xml:ns:netconf:notification:1.0";
     let mut text =
-        format!("<notification xmlns=\"{namespace}\"><eventTime>{time}</eventTime>").into_bytes();
+        format!("<notification xmlns=\"{ENVELOPE}\"><eventTime>{time}</eventTime>").into_bytes();
     let mut printer = xml::Printer::new(event.schema(), Vec::new(), PrintOptions::default());
     let _ = event.tree().emit(&mut printer);
     text.extend(printer.finish().unwrap_or_default());

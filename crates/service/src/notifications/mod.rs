@@ -45,8 +45,9 @@ mod stream;
 mod subscription;
 mod subtree_filter;
 
+pub use crate::time_text::parse_time;
 pub use commit_event::EVENT_CHANGES_MAX;
-pub use encoding::Encoding;
+pub use encoding::{Encoding, completion};
 pub use event::{Event, EventSource};
 pub use filter::{EventFilter, FILTER_STEPS_MAX};
 pub use new_event::Notification;

@@ -10,6 +10,7 @@
 //! | `sources.rs` | what the providers read |
 //! | `state_nodes.rs` | building data by the names of nodes |
 //! | `yang_library.rs` | `ietf-yang-library` (RFC 8525, and RFC 7895 for older clients) |
+//! | `event_streams.rs` | the event streams of `nc-notifications` and `ietf-subscribed-notifications` |
 //! | `restconf_monitoring.rs` | `ietf-restconf-monitoring` (RFC 8040 §9) |
 //! | `netconf_monitoring.rs` | `ietf-netconf-monitoring` (RFC 6022), with the sessions |
 //! | `nacm.rs` | the counters of `ietf-netconf-acm` (RFC 8341 §3.3), and the rules in force |
@@ -19,6 +20,7 @@
 //! models are compiled when it is first read. So the models of users need not have these modules, and reads of other data
 //! do not pay for them (decision 0070).
 
+mod event_streams;
 mod module_texts;
 mod nacm;
 mod netconf_monitoring;

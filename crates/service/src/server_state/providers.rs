@@ -13,7 +13,9 @@ use rustc_hash::FxHashMap;
 
 use super::sources::StateSources;
 use super::yang_library::{Library, LibraryTag};
-use super::{ServedAnchor, nacm, netconf_monitoring, restconf_monitoring, yang_library};
+use super::{
+    ServedAnchor, event_streams, nacm, netconf_monitoring, restconf_monitoring, yang_library,
+};
 use crate::access::NACM_MODULE;
 
 /// Builds the data of a provider.
@@ -28,7 +30,7 @@ struct Provided {
 }
 
 /// The top-level nodes with state, as the tree of the state has them.
-const PROVIDED: [Provided; 5] = [
+const PROVIDED: [Provided; 7] = [
     Provided {
         module: "ietf-yang-library",
         path: &["yang-library"],
@@ -48,6 +50,16 @@ const PROVIDED: [Provided; 5] = [
         module: "ietf-netconf-monitoring",
         path: &["netconf-state"],
         build: netconf_monitoring::netconf_state,
+    },
+    Provided {
+        module: "nc-notifications",
+        path: &["netconf"],
+        build: event_streams::netconf,
+    },
+    Provided {
+        module: "ietf-subscribed-notifications",
+        path: &["streams"],
+        build: event_streams::subscribed,
     },
     Provided {
         module: NACM_MODULE,
