@@ -172,6 +172,11 @@ impl Local {
         })
     }
 
+    /// The datastore.
+    pub fn datastore(&self) -> &SessionDatastore {
+        &self.of
+    }
+
     /// Returns the result of a change; if it failed, restores the modules that were replaced for it.
     fn or_revert_modules<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|failure| self.revert_modules(failure))

@@ -29,7 +29,7 @@ use crate::commands::serve;
 use crate::commands::serve::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::serve::login;
 use crate::commands::serve::unix_socket::UnixSocket;
-use crate::commands::{datastore_routes, schema_and_edit_routes, version_routes};
+use crate::commands::{datastore_routes, notifications, schema_and_edit_routes, version_routes};
 use crate::endpoint;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
@@ -182,7 +182,7 @@ impl Serve {
         served.watch();
         let server = Arc::clone(served.server());
         let admin = datastore_routes::add(version_routes::add(AdminApi::new(intake)));
-        let admin = schema_and_edit_routes::add(admin)
+        let admin = notifications::add(schema_and_edit_routes::add(admin))
             .described_read("/dataspaces", "The dataspaces, by page")
             .described_read("/dataspaces/{dataspace}/anchors", "The anchors, by page")
             .routes();
