@@ -16,9 +16,9 @@ notifications, after `espalier notifications settings --module-streams true`.
 
 Examples:
   espalier notifications --store embedded:data
-  espalier notifications --since 1h --filter '/ietf-alarms:alarm-notification[perceived-severity=\"major\"]' \\
-      --store embedded:data
-  espalier notifications --stream espalier-commits --follow --json --server http://127.0.0.1:8080
+  espalier notifications --since 1h --filter '/espalier-network:link-down' --store embedded:data
+  espalier notifications --stream espalier-commits --json --server http://127.0.0.1:8080
+  espalier notifications --follow --server http://127.0.0.1:8080
   espalier notifications settings --records-max 10000 --age-max 7d --store embedded:data")]
 pub struct NotificationsCommand {
     #[command(subcommand)]

@@ -21,8 +21,11 @@ It is validated and stored before the command ends. A user of a server needs a r
 send-notification of espalier-notifications.
 
 Examples:
-  echo '{\"espalier-network:link-down\":{\"device\":\"core-1\"}}' | espalier notify - --store embedded:data
-  espalier notify flap.json --parent \"/example:interface[name='eth0']\" --server http://127.0.0.1:8080")]
+  espalier notify link-down.json --store embedded:data
+  espalier notify - --server http://127.0.0.1:8080 < link-down.json
+
+where link-down.json has {\"espalier-network:link-down\": {\"device\": \"core-1\"}}; --parent names the node that \
+contains a notification which the models define inside data.")]
 pub struct Notify {
     /// The file with the notification as JSON, an object with one member; - for standard input
     file: String,
