@@ -17,7 +17,7 @@ use crate::identity::{
     Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, Identity, Method,
     PasswdFile, Peer, RandomError, TokenStore,
 };
-use crate::notifications::{ConfirmEvent, ServiceNotifications};
+use crate::notifications::{ConfirmEvent, EventContext, ServiceNotifications};
 use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
 use crate::session::{Session, SessionChange, Sessions};
 
@@ -135,13 +135,18 @@ impl Service {
         WeakService(Arc::downgrade(&self.inner))
     }
 
+    /// What the delivery of events needs.
+    pub(crate) fn event_context(&self) -> Arc<dyn EventContext> {
+        Arc::clone(&self.inner) as Arc<dyn EventContext>
+    }
+
     pub(crate) fn notifications(&self) -> &ServiceNotifications {
         &self.inner.notifications
     }
 
     /// The schema of the server's state and notifications.
     pub(crate) fn server_schema(&self) -> Result<Arc<Schema>> {
-        self.inner.state.schema()
+        self.inner.server_schema()
     }
 
     /// The service of a datastore without access control, for programs and commands that have the store open anyway.
@@ -249,12 +254,6 @@ impl Service {
         Ok(Anchor { running })
     }
 
-    /// Opens an anchor again, with the modules that it has now.
-    pub(crate) fn reopened(&self, running: &Tree) -> Result<Tree> {
-        let dataspace = running.store().dataspace_of(running)?;
-        Ok(self.open_anchor(&dataspace, running.anchor_name())?.running)
-    }
-
     /// Running of an anchor, for a session.
     pub fn running(&self, session: &Arc<Session>, anchor: &Anchor) -> SessionDatastore {
         self.datastore(session, anchor.running.clone())
@@ -275,21 +274,7 @@ impl Service {
         tree: &Tree,
         schema: &Arc<Schema>,
     ) -> Result<Arc<UserAccess>> {
-        self.access_of_caller(session.caller(), tree, schema)
-    }
-
-    /// As [`Self::access`], of a user.
-    pub(crate) fn access_of_caller(
-        &self,
-        caller: &Caller,
-        tree: &Tree,
-        schema: &Arc<Schema>,
-    ) -> Result<Arc<UserAccess>> {
-        if self.inner.control == AccessControl::Off || caller.is_recovery {
-            return Ok(Arc::clone(&self.inner.unrestricted));
-        }
-        let policy = self.inner.rules.policy(tree, schema)?;
-        Ok(policy.access_of(caller))
+        self.inner.access_of_caller(session.caller(), tree, schema)
     }
 
     /// The access rules for the data of an anchor.
@@ -372,10 +357,6 @@ impl Service {
         self.inner.state.tree(anchor)
     }
 
-    pub(crate) fn count_denied_notifications(&self, count: usize) {
-        self.inner.denied.count_notifications(count);
-    }
-
     pub(crate) fn count_denied_operation(&self) {
         self.inner.denied.count_operation();
     }
@@ -398,6 +379,35 @@ impl Service {
             }
             Err(_) => {}
         }
+    }
+}
+
+impl EventContext for Inner {
+    fn access_of_caller(
+        &self,
+        caller: &Caller,
+        tree: &Tree,
+        schema: &Arc<Schema>,
+    ) -> Result<Arc<UserAccess>> {
+        if self.control == AccessControl::Off || caller.is_recovery {
+            return Ok(Arc::clone(&self.unrestricted));
+        }
+        let policy = self.rules.policy(tree, schema)?;
+        Ok(policy.access_of(caller))
+    }
+
+    fn server_schema(&self) -> Result<Arc<Schema>> {
+        self.state.schema()
+    }
+
+    fn reopened(&self, running: &Tree) -> Result<Tree> {
+        let dataspace = running.store().dataspace_of(running)?;
+        let store = self.trees.store();
+        store.tree(&dataspace, running.anchor_name(), Datastore::Running)
+    }
+
+    fn count_denied_notifications(&self, count: usize) {
+        self.denied.count_notifications(count);
     }
 }
 

@@ -9,7 +9,6 @@ use espalier_store::{Clock, Timestamp};
 use parking_lot::Mutex;
 
 use crate::access::Caller;
-use crate::notifications::TerminationReason;
 
 /// The maximum number of sessions of a process.
 pub const SESSIONS_MAX: usize = 100_000;
@@ -186,6 +185,31 @@ pub struct SessionTotals {
     pub opened: u64,
     /// How many of these were killed, or closed because they were idle.
     pub dropped: u64,
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminationReason {
+    /// By its client.
+    Closed,
+    /// By an administrator.
+    Killed,
+    /// With its connection.
+    Dropped,
+    /// After too long without requests.
+    Timeout,
+}
+
+impl TerminationReason {
+    /// Its name in notifications (RFC 6470).
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Killed => "killed",
+            Self::Dropped => "dropped",
+            Self::Timeout => "timeout",
+        }
+    }
 }
 
 /// A change of the list of sessions.

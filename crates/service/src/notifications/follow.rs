@@ -7,10 +7,10 @@ use std::time::Duration;
 use espalier_keyspace::Watch;
 use espalier_store::{Error, Result, Tree};
 
+use super::context::EventContext;
 use super::hub::{Hub, HubState, Position};
 use super::replay::{Replay, Times};
 use super::stream::Source;
-use crate::service::{Service, WeakService};
 
 /// How often a thread looks whether it is still needed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ const ENDED: &str = "the anchor was deleted";
 /// A thread that follows a source.
 struct Follower {
     hub: Weak<Hub>,
-    service: WeakService,
+    context: Weak<dyn EventContext>,
     tree: Tree,
     source: Source,
     watch: Box<dyn Watch>,
@@ -34,7 +34,7 @@ struct Follower {
 pub(super) fn start(
     hub: &Arc<Hub>,
     state: &mut HubState,
-    service: &Service,
+    context: &Arc<dyn EventContext>,
     tree: &Tree,
     source: Source,
 ) -> Result<()> {
@@ -47,7 +47,7 @@ pub(super) fn start(
     }
     let mut follower = Follower {
         hub: Arc::downgrade(hub),
-        service: service.downgrade(),
+        context: Arc::downgrade(context),
         tree: tree.clone(),
         source,
         watch,
@@ -68,15 +68,15 @@ impl Follower {
     fn run(&mut self) {
         loop {
             let waited = self.watch.next(CHECK_INTERVAL);
-            let (Some(hub), Some(service)) = (self.hub.upgrade(), self.service.upgrade()) else {
+            let (Some(hub), Some(context)) = (self.hub.upgrade(), self.context.upgrade()) else {
                 return;
             };
             if hub.state().stop_if_unused(self.source) {
                 return;
             }
-            let reopened = self.reopen(&service);
+            let reopened = self.reopen(&*context);
             let delivered = reopened.and_then(|()| match waited {
-                Ok(Some(_)) => self.deliver(&hub, &service),
+                Ok(Some(_)) => self.deliver(&hub, &*context),
                 Ok(None) => Ok(()),
                 Err(error) => Err(error.into()),
             });
@@ -86,21 +86,21 @@ impl Follower {
                     return;
                 }
                 tracing::warn!(%error, "events cannot be read, and are retried");
-                self.retry(&hub, &service);
+                self.retry(&hub, &*context);
             }
         }
     }
 
     /// Tries again, until it succeeds or nobody receives events.
-    fn retry(&mut self, hub: &Arc<Hub>, service: &Service) {
+    fn retry(&mut self, hub: &Arc<Hub>, context: &dyn EventContext) {
         loop {
             thread::sleep(RETRY_WAIT);
             let watched = self
-                .reopen(service)
+                .reopen(context)
                 .and_then(|()| watch(&self.tree, self.source));
             let read = watched.and_then(|watch| {
                 self.watch = watch;
-                self.deliver(hub, service)
+                self.deliver(hub, context)
             });
             match read {
                 Err(error) if !matches!(error, Error::Unknown { .. }) && hub.has_receivers() => {
@@ -113,17 +113,17 @@ impl Follower {
     }
 
     /// Delivers all events since the position of the hub.
-    fn deliver(&self, hub: &Arc<Hub>, service: &Service) -> Result<()> {
+    fn deliver(&self, hub: &Arc<Hub>, context: &dyn EventContext) -> Result<()> {
         let position = hub.state().position;
         let mut replay = Replay::new(&[self.source], position, Times::default());
         while !replay.is_finished() {
-            let page = replay.read(service, &self.tree)?;
+            let page = replay.read(context, &self.tree)?;
             let mut state = hub.state();
             if page.deleted > 0 {
                 state.groups.lose(page.deleted);
             }
             for event in &page.events {
-                state.groups.deliver(service, &self.tree, event);
+                state.groups.deliver(context, &self.tree, event);
             }
             match self.source {
                 Source::Log => state.position.sequence = replay.position.sequence,
@@ -134,11 +134,11 @@ impl Follower {
     }
 
     /// Opens the anchor again if its modules were replaced.
-    fn reopen(&mut self, service: &Service) -> Result<()> {
+    fn reopen(&mut self, context: &dyn EventContext) -> Result<()> {
         if self.tree.is_current()? {
             return Ok(());
         }
-        self.tree = service.reopened(&self.tree)?;
+        self.tree = context.reopened(&self.tree)?;
         self.watch = watch(&self.tree, self.source)?;
         Ok(())
     }

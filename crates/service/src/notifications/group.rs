@@ -5,11 +5,11 @@ use std::sync::Arc;
 use espalier_store::{Result, Tree};
 use espalier_yang::Schema;
 
+use super::context::EventContext;
 use super::event::Event;
 use super::filter::EventFilter;
 use super::receiver::Receiver;
 use super::stream::Stream;
-use crate::service::Service;
 use crate::session::Session;
 
 /// What decides which events a receiver gets.
@@ -32,7 +32,7 @@ impl Selector {
     /// The event as the user gets it; `None` if it is not delivered. `receivers` is the number of those who would get it.
     pub fn select(
         &self,
-        service: &Service,
+        context: &dyn EventContext,
         tree: &Tree,
         event: &Arc<Event>,
         receivers: usize,
@@ -41,9 +41,9 @@ impl Selector {
             return Ok(None);
         }
         let caller = self.session.caller();
-        let access = |schema: &Arc<Schema>| service.access_of_caller(caller, tree, schema);
+        let access = |schema: &Arc<Schema>| context.access_of_caller(caller, tree, schema);
         let Some(event) = event.visible(&access)? else {
-            service.count_denied_notifications(receivers);
+            context.count_denied_notifications(receivers);
             return Ok(None);
         };
         let filter = self.filter.as_ref();
@@ -98,13 +98,13 @@ impl Groups {
     }
 
     /// Delivers an event to all who may get it and want it.
-    pub fn deliver(&self, service: &Service, tree: &Tree, event: &Arc<Event>) {
+    pub fn deliver(&self, context: &dyn EventContext, tree: &Tree, event: &Arc<Event>) {
         for Group {
             selector,
             receivers,
         } in &self.0
         {
-            match selector.select(service, tree, event, receivers.len()) {
+            match selector.select(context, tree, event, receivers.len()) {
                 Ok(None) => {}
                 Ok(Some(event)) => {
                     for receiver in receivers {

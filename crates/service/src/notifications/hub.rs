@@ -7,12 +7,12 @@ use espalier_store::{Error, NewEvent, Result, Tree};
 use espalier_yang::ErrorTag;
 use parking_lot::Mutex;
 
+use super::context::EventContext;
 use super::event::{Event, EventSource};
 use super::follow;
 use super::group::{Groups, Selector};
 use super::receiver::Receiver;
 use super::stream::Source;
-use crate::service::Service;
 
 /// The maximum bytes of the events that are appended together, except that one event is always taken.
 const GROUP_BYTES_MAX: usize = 1 << 20;
@@ -100,7 +100,7 @@ impl Hub {
     /// Those of the engine, and of starting a thread.
     pub fn join(
         self: &Arc<Self>,
-        service: &Service,
+        context: &Arc<dyn EventContext>,
         tree: &Tree,
         selector: &Selector,
     ) -> Result<Arc<Receiver>> {
@@ -108,7 +108,7 @@ impl Hub {
         let mut state = self.state.lock();
         for source in selector.stream.sources() {
             if !state.is_followed[source as usize] {
-                follow::start(self, &mut state, service, tree, source)?;
+                follow::start(self, &mut state, context, tree, source)?;
                 state.is_followed[source as usize] = true;
             }
         }
@@ -124,8 +124,8 @@ impl Hub {
     }
 
     /// Delivers an event that is not recorded.
-    pub fn deliver(&self, service: &Service, tree: &Tree, event: &Arc<Event>) {
-        self.state.lock().groups.deliver(service, tree, event);
+    pub fn deliver(&self, context: &dyn EventContext, tree: &Tree, event: &Arc<Event>) {
+        self.state.lock().groups.deliver(context, tree, event);
     }
 
     /// Appends an event to the log, together with those of other threads.

@@ -15,6 +15,7 @@
 //! | `commit_event.rs` | from a commit to events |
 //! | `session_event.rs` | the notifications of sessions and confirmed commits (RFC 6470) |
 //! | `filter.rs`, `subtree_filter.rs` | filters on the content: XPath, and subtrees (RFC 6241 §6) |
+//! | `context.rs` | what the delivery needs of the service |
 //! | `group.rs` | the receivers with the same stream, filter and user, which share the decisions |
 //! | `receiver.rs` | the bounded queue of one receiver |
 //! | `hub.rs` | the receivers of an anchor; `follow.rs` feeds them |
@@ -28,6 +29,7 @@
 //! not sent at all: their events are made from the history of the datastore when somebody receives them (decision 0073).
 
 mod commit_event;
+mod context;
 mod encoding;
 mod event;
 mod filter;
@@ -47,13 +49,14 @@ mod subtree_filter;
 
 pub use crate::time_text::parse_time;
 pub use commit_event::EVENT_CHANGES_MAX;
+pub(crate) use context::EventContext;
 pub use encoding::{Encoding, completion};
 pub use event::{Event, EventSource};
 pub use filter::{EventFilter, FILTER_STEPS_MAX};
 pub use new_event::Notification;
 pub use receiver::{RECEIVER_BYTES_MAX, RECEIVER_EVENTS_MAX};
 pub(crate) use service_notifications::ServiceNotifications;
-pub use session_event::{ConfirmEvent, TerminationReason};
+pub use session_event::ConfirmEvent;
 pub(crate) use settings::patched;
 pub use stream::{COMMITS_STREAM, NETCONF_STREAM, Stream, StreamInfo};
 pub use subscription::{Delivery, Polled, Subscription, SubscriptionOptions};

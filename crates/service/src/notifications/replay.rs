@@ -6,11 +6,11 @@ use std::sync::Arc;
 use espalier_store::{Error, Result, Timestamp, Tree};
 use espalier_yang::ErrorTag;
 
+use super::context::EventContext;
 use super::event::Event;
 use super::logged_event::event_of;
 use super::stream::Source;
 use super::{commit_event, hub::Position};
-use crate::service::Service;
 
 /// The number of commits that are read together.
 const COMMITS_PAGE: u64 = 100;
@@ -108,13 +108,13 @@ impl Replay {
     }
 
     /// Reads some events. Blocks.
-    pub fn read(&mut self, service: &Service, tree: &Tree) -> Result<ReplayPage> {
+    pub fn read(&mut self, context: &dyn EventContext, tree: &Tree) -> Result<ReplayPage> {
         let mut page = ReplayPage::default();
         if self.log.needs_page() {
-            self.read_log(service, tree, &mut page)?;
+            self.read_log(context, tree, &mut page)?;
         }
         if self.commits.needs_page() {
-            self.read_commits(service, tree, &mut page)?;
+            self.read_commits(context, tree, &mut page)?;
         }
         while !self.log.needs_page() && !self.commits.needs_page() {
             let next = match (self.log.time(), self.commits.time()) {
@@ -128,7 +128,12 @@ impl Replay {
         Ok(page)
     }
 
-    fn read_log(&mut self, service: &Service, tree: &Tree, page: &mut ReplayPage) -> Result<()> {
+    fn read_log(
+        &mut self,
+        context: &dyn EventContext,
+        tree: &Tree,
+        page: &mut ReplayPage,
+    ) -> Result<()> {
         let read = tree.events_from(self.position.sequence)?;
         let times = self.times;
         let wanted = read
@@ -136,7 +141,7 @@ impl Replay {
             .iter()
             .filter(|record| times.include(record.time));
         for record in wanted {
-            match event_of(tree, &|| service.server_schema(), record) {
+            match event_of(tree, &|| context.server_schema(), record) {
                 Ok(event) => self.log.events.push_back(Arc::new(event)),
                 Err(error) => {
                     if !tree.is_current()? {
@@ -165,7 +170,7 @@ impl Replay {
 
     fn read_commits(
         &mut self,
-        service: &Service,
+        context: &dyn EventContext,
         tree: &Tree,
         page: &mut ReplayPage,
     ) -> Result<()> {
@@ -190,7 +195,7 @@ impl Replay {
         }
         self.position.version = last + 1;
         self.commits.is_read = last == newest;
-        let server_schema = service.server_schema()?;
+        let server_schema = context.server_schema()?;
         for commit in wanted {
             if self.times.stop.is_some_and(|stop| commit.time > stop) {
                 self.commits.is_read = true;

@@ -10,10 +10,10 @@ use rustc_hash::FxHashMap;
 
 use super::hub::Hub;
 use super::new_event::{Notification, event_name};
-use super::session_event::{self, ConfirmEvent, TerminationReason};
+use super::session_event::{self, ConfirmEvent};
 use super::subscription::{Subscription, SubscriptionOptions};
 use crate::service::Service;
-use crate::session::Session;
+use crate::session::{Session, TerminationReason};
 
 /// When there are more hubs, those without receivers are removed.
 const HUBS_MAX: usize = 1000;
@@ -62,7 +62,13 @@ impl Service {
         options: SubscriptionOptions,
     ) -> Result<Subscription> {
         let hub = self.notifications().hub(&running);
-        Subscription::new(self.clone(), Arc::clone(session), running, hub, options)
+        Subscription::new(
+            self.event_context(),
+            Arc::clone(session),
+            running,
+            hub,
+            options,
+        )
     }
 
     /// Notifies receivers that a session began.
@@ -123,7 +129,7 @@ impl Service {
             session_event::unrecorded(schema, tree.store().now(), content)
         });
         match event {
-            Ok(Some(event)) => hub.deliver(self, tree, &Arc::new(event)),
+            Ok(Some(event)) => hub.deliver(&*self.event_context(), tree, &Arc::new(event)),
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "a notification of the server was not made"),
         }

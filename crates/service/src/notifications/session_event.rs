@@ -10,31 +10,7 @@ use espalier_yang::{InstancePath, Schema};
 use super::event::{Event, EventSource};
 use super::stream::BASE_MODULE;
 use crate::server_state::StateNodes;
-use crate::session::Session;
-
-/// Why a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TerminationReason {
-    /// By its client.
-    Closed,
-    /// By an administrator.
-    Killed,
-    /// With its connection.
-    Dropped,
-    /// After too long without requests.
-    Timeout,
-}
-
-impl TerminationReason {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Killed => "killed",
-            Self::Dropped => "dropped",
-            Self::Timeout => "timeout",
-        }
-    }
-}
+use crate::session::{Session, TerminationReason};
 
 /// A phase of a confirmed commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use espalier_store::{Error, Result, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag};
 
+use super::context::EventContext;
 use super::event::Event;
 use super::filter::EventFilter;
 use super::group::Selector;
@@ -15,7 +16,6 @@ use super::hub::{Hub, Position};
 use super::receiver::{Received, Receiver};
 use super::replay::{Replay, ReplayPage, Times};
 use super::stream::Stream;
-use crate::service::Service;
 use crate::session::Session;
 
 /// How often a waiting subscription looks whether its session was killed or its time is over.
@@ -78,7 +78,7 @@ enum Phase {
 
 /// A subscription. Dropping it ends it.
 pub struct Subscription {
-    service: Service,
+    context: Arc<dyn EventContext>,
     tree: Tree,
     selector: Selector,
     times: Times,
@@ -90,7 +90,7 @@ pub struct Subscription {
 
 impl Subscription {
     pub(super) fn new(
-        service: Service,
+        context: Arc<dyn EventContext>,
         session: Arc<Session>,
         tree: Tree,
         hub: Arc<Hub>,
@@ -112,7 +112,7 @@ impl Subscription {
             phase: Phase::Ended,
             receiver: None,
             ready: VecDeque::new(),
-            service,
+            context,
             tree,
             selector,
             times,
@@ -134,7 +134,7 @@ impl Subscription {
     }
 
     fn join(&mut self) -> Result<()> {
-        let receiver = self.hub.join(&self.service, &self.tree, &self.selector)?;
+        let receiver = self.hub.join(&self.context, &self.tree, &self.selector)?;
         self.receiver = Some(receiver);
         Ok(())
     }
@@ -305,9 +305,9 @@ impl Subscription {
         };
         if !replay.is_finished() {
             if !self.tree.is_current()? {
-                self.tree = self.service.reopened(&self.tree)?;
+                self.tree = self.context.reopened(&self.tree)?;
             }
-            let page = replay.read(&self.service, &self.tree)?;
+            let page = replay.read(&*self.context, &self.tree)?;
             let is_finished = replay.is_finished();
             self.deliver(page)?;
             if !is_finished {
@@ -358,7 +358,7 @@ impl Subscription {
             self.ready.push_back(Delivery::Lost(page.deleted));
         }
         for event in &page.events {
-            let selected = self.selector.select(&self.service, &self.tree, event, 1)?;
+            let selected = self.selector.select(&*self.context, &self.tree, event, 1)?;
             self.ready.extend(selected.map(Delivery::Event));
         }
         Ok(())

@@ -174,3 +174,34 @@ fn a_replay_begins_with_what_is_left() {
     assert_eq!(streams[0].created, Some(NOON));
     assert_eq!(streams[0].aged, Some(after_ms(39_000)));
 }
+
+#[test]
+fn a_check_finds_missing_and_damaged_records() {
+    let fixture = Fixture::new();
+    for number in 0..5 {
+        fixture.alarm(number);
+    }
+    let store = fixture.tree.store();
+    assert_eq!(store.check(&mut |_| {}).unwrap(), []);
+    let snapshot = store.driver().snapshot().unwrap();
+    let range = espalier_store::Subspace::Events.range();
+    let mut keys = Vec::new();
+    let mut cursor = snapshot
+        .scan(&range, espalier_keyspace::Direction::Forward)
+        .unwrap();
+    while let Some((key, _)) = cursor.next().unwrap() {
+        keys.push(key.to_vec());
+    }
+    drop(cursor);
+    drop(snapshot);
+    // The state is first.
+    let mut batch = espalier_keyspace::Batch::new();
+    batch.delete(keys[2].clone());
+    batch.put(keys[4].clone(), [0xff]);
+    store.driver().commit(batch).unwrap();
+    let findings = store.check(&mut |_| {}).unwrap();
+    let problems: Vec<&str> = findings.iter().map(|finding| &*finding.problem).collect();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert_eq!(problems[0], "the event log has 3 where 2 follows");
+    assert_eq!(problems[1], "a record of the event log is truncated");
+}

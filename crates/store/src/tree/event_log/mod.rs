@@ -7,6 +7,7 @@
 //! | `state.rs` | the state of a log: which records there are |
 //! | `settings.rs` | retention, and which streams there are |
 //! | `append.rs` | appends records, and deletes the oldest ones |
+//! | `check.rs` | checks the stored log |
 //! | `read.rs` | reads records from a sequence number or a time, and waits for more |
 //!
 //! The key decision: the key of a record is its sequence number, which the commit that appends it assigns under a
@@ -15,6 +16,7 @@
 //! time would need no search for a time, but clocks are set back, and a record could come before one that was read.
 
 mod append;
+mod check;
 mod read;
 mod record;
 mod settings;
