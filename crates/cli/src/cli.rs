@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
     DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
-    Locks, Provide, Repair, Restore, Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock,
-    Update, Upgrade, User, Validate,
+    Locks, NotificationsCommand, Notify, Provide, Repair, Restore, Rollback, Rpc, SchemaTree,
+    Serve, Set, Stats, Token, Unlock, Update, Upgrade, User, Validate,
 };
 use crate::logging;
 use crate::settings::Settings;
@@ -124,6 +124,8 @@ enum Command {
     Token(Token),
     Access(AccessCommand),
     Audit(AuditCommand),
+    Notifications(NotificationsCommand),
+    Notify(Notify),
     #[cfg(feature = "bench")]
     Bench(espalier_bench::Bench),
     Example(Example),
@@ -250,6 +252,8 @@ impl Cli {
             Command::Token(command) => command.run(settings),
             Command::Access(command) => command.run(settings),
             Command::Audit(command) => command.run(settings),
+            Command::Notifications(command) => command.run(settings),
+            Command::Notify(command) => command.run(settings),
             #[cfg(feature = "bench")]
             Command::Bench(command) => command.run(),
             Command::Example(command) => command.run(),
@@ -296,6 +300,8 @@ impl Command {
             Self::Token(command) => command.wants_json(),
             Self::Access(command) => command.wants_json(),
             Self::Audit(command) => command.wants_json(),
+            Self::Notifications(command) => command.wants_json(),
+            Self::Notify(command) => command.source_option.output_options.json,
             Self::Example(command) => command.output_options.json,
             Self::Completions(command) => command.output_options.json,
             #[cfg(feature = "bench")]

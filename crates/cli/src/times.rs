@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use espalier_store::Timestamp;
+use espalier_service::notifications::parse_time;
+use espalier_store::{Clock, SystemClock, Timestamp};
 
 use espalier_terminal::{Failure, Result};
 
@@ -51,6 +52,28 @@ pub fn parse_duration(text: &str) -> Result<Duration> {
         .checked_mul(seconds)
         .map(Duration::from_secs)
         .ok_or_else(failed)
+}
+
+/// Parses a time in RFC 3339, or a span before now, as in 7d.
+pub fn past_time(text: &str) -> Result<Timestamp> {
+    if let Ok(span) = parse_duration(text) {
+        let span = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        return Ok(Timestamp(SystemClock.now().0.saturating_sub(span)));
+    }
+    parse_time(text).ok_or_else(|| {
+        Failure::usage(format!("{text} is no time"))
+            .hint("write it as in 2026-11-28T12:00:00Z, or a span before now, as in 7d")
+    })
+}
+
+/// A number of seconds in the largest unit that has no rest.
+pub fn span_text(seconds: u64) -> String {
+    let units = [(DAY_SECONDS, "d"), (60 * 60, "h"), (60, "m")];
+    let unit = units
+        .into_iter()
+        .find(|(unit, _)| seconds.is_multiple_of(*unit));
+    let (unit, name) = unit.unwrap_or((1, "s"));
+    format!("{}{name}", seconds / unit)
 }
 
 #[cfg(test)]

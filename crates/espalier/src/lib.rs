@@ -29,6 +29,8 @@
 //! `sqlite:FILE`, `postgres://…`, `redis://…`, `mongodb://…`, `etcd://…`. Each is a Cargo feature. The command
 //! `espalier` works on the same stores.
 //!
+//! [`session`] gives the notifications of a tree: sending, and subscriptions with replay.
+//!
 //! Each part is a separate crate, re-exported here: [`yang`], [`store`], `documents`, `stats`, [`keyspace`],
 //! [`drivers`].
 
@@ -39,6 +41,10 @@ mod open;
 pub use espalier_documents as documents;
 pub use espalier_drivers as drivers;
 pub use espalier_keyspace as keyspace;
+#[cfg(feature = "notifications")]
+pub use espalier_service as service;
+#[cfg(feature = "notifications")]
+pub use espalier_service::notifications;
 #[cfg(feature = "stats")]
 pub use espalier_stats as stats;
 pub use espalier_store as store;
@@ -51,6 +57,8 @@ pub use espalier_store::{
 pub use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Schema};
 #[cfg(feature = "documents")]
 pub use open::documents;
+#[cfg(feature = "notifications")]
+pub use open::session;
 #[cfg(feature = "stats")]
 pub use open::statistics;
 pub use open::{DEFAULT_NAME, open, tree};

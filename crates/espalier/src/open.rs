@@ -5,6 +5,12 @@ use std::sync::Arc;
 
 #[cfg(feature = "documents")]
 use espalier_documents::Documents;
+#[cfg(feature = "notifications")]
+use espalier_service::access::Caller;
+#[cfg(feature = "notifications")]
+use espalier_service::session::{NewSession, SessionKind, Transport};
+#[cfg(feature = "notifications")]
+use espalier_service::{Service, SessionDatastore};
 #[cfg(feature = "stats")]
 use espalier_stats::Stats;
 #[cfg(any(feature = "documents", feature = "stats"))]
@@ -52,6 +58,42 @@ pub fn tree(store: &Store, modules: &[&str]) -> Result<Tree> {
     }
     ignoring_existing(store.create_anchor(name, name, name))?;
     store.tree(name, name, Datastore::Running)
+}
+
+/// A tree as a session of this program sees it, to whom no access rules apply: it sends notifications and subscribes to
+/// them.
+///
+/// ```
+/// use std::time::Duration;
+/// use espalier::notifications::{Delivery, Encoding, Notification, SubscriptionOptions};
+///
+/// const MODULE: &str = "module m { namespace urn:m; prefix m;
+///   notification alarm { leaf text { type string; } } }";
+/// let store = espalier::open("memory:")?;
+/// let running = espalier::session(&espalier::tree(&store, &[MODULE])?)?;
+/// let mut received = running.subscribe(SubscriptionOptions::default())?;
+///
+/// let alarm = br#"{"m:alarm":{"text":"hot"}}"#;
+/// running.notify(Notification::parse_json(running.schema(), "", alarm, None)?)?;
+/// let Some(Delivery::Event(event)) = received.next(Duration::from_secs(10))? else { panic!("no event") };
+/// assert_eq!(event.name(), "alarm");
+/// assert!(event.document(Encoding::Json).ends_with(br#""m:alarm":{"text":"hot"}}}"#));
+/// # Ok::<(), espalier::Error>(())
+/// ```
+///
+/// # Errors
+/// `operation-failed` if the operating system gives no random bytes.
+#[cfg(feature = "notifications")]
+pub fn session(tree: &Tree) -> Result<SessionDatastore> {
+    let service = Service::without_access_control(tree.clone())?;
+    let session = service.sessions().unlisted(NewSession {
+        caller: Caller::exempt(),
+        transport: Transport::Library,
+        peer: String::new(),
+        kind: SessionKind::Connection,
+        name: String::new(),
+    });
+    Ok(service.datastore(&session, tree.clone()))
 }
 
 fn module(text: &str) -> Result<ModuleSource> {

@@ -29,3 +29,4 @@ pub mod request_session;
 pub mod restconf;
 pub mod server;
 pub mod stats;
+mod stream_slots;

@@ -9,6 +9,8 @@ pub struct DeniedCounters {
     pub operations: u64,
     /// `denied-data-writes`.
     pub data_writes: u64,
+    /// `denied-notifications`.
+    pub notifications: u64,
 }
 
 /// The counters.
@@ -16,6 +18,7 @@ pub struct DeniedCounters {
 pub(crate) struct DeniedRequests {
     operations: AtomicU64,
     data_writes: AtomicU64,
+    notifications: AtomicU64,
 }
 
 impl DeniedRequests {
@@ -27,10 +30,16 @@ impl DeniedRequests {
         self.data_writes.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub fn count_notifications(&self, count: usize) {
+        self.notifications
+            .fetch_add(count as u64, Ordering::Relaxed);
+    }
+
     pub fn counters(&self) -> DeniedCounters {
         DeniedCounters {
             operations: self.operations.load(Ordering::Relaxed),
             data_writes: self.data_writes.load(Ordering::Relaxed),
+            notifications: self.notifications.load(Ordering::Relaxed),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | [`Door`] | logins, and changes of users and tokens, with their audit records |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
+//! | [`notifications`] | event streams, their log, subscriptions |
 //! | [`server_state`] | the state of the server as data: YANG library, monitoring, sessions |
 //! | [`operations`] | RPCs and actions: those of programs, and those of the server |
 //! | [`providers`] | programs in any language that serve state, answer operations and take part in commits |
@@ -24,7 +25,9 @@ mod datastore;
 mod denied;
 pub mod identity;
 mod logins;
+mod merge_patch;
 pub mod modules;
+pub mod notifications;
 pub mod operations;
 pub mod providers;
 pub mod server_state;

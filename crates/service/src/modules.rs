@@ -14,6 +14,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/espalier-access.yang"),
     },
     StandardModule {
+        name: "espalier-notifications",
+        revision: "2026-11-28",
+        text: include_str!("../../../models/espalier-notifications.yang"),
+    },
+    StandardModule {
         name: "espalier-server",
         revision: "2026-11-28",
         text: include_str!("../../../models/espalier-server.yang"),
@@ -37,6 +42,11 @@ const MODULES: &[StandardModule] = &[
         name: "ietf-netconf-monitoring",
         revision: "2010-10-04",
         text: include_str!("../../../models/ietf-netconf-monitoring.yang"),
+    },
+    StandardModule {
+        name: "ietf-netconf-notifications",
+        revision: "2012-02-06",
+        text: include_str!("../../../models/ietf-netconf-notifications.yang"),
     },
     StandardModule {
         name: "ietf-restconf-monitoring",

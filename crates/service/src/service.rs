@@ -1,6 +1,6 @@
 //! The service of a store.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use espalier_store::{Datastore, Error, Result, Store, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
@@ -17,10 +17,11 @@ use crate::identity::{
     Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, ExternalPasswords,
     Identity, Method, NameService, Peer, RandomError, TokenStore,
 };
+use crate::notifications::{ConfirmEvent, EventContext, ServiceNotifications};
 use crate::operations::Operations;
 use crate::providers::ProviderConnections;
 use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
-use crate::session::{Session, Sessions};
+use crate::session::{Session, SessionChange, Sessions};
 
 /// Whether sessions are subject to access control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,18 @@ struct Inner {
     operations: Arc<Operations>,
     providers: ProviderConnections,
     state: ServerState,
+    notifications: ServiceNotifications,
+}
+
+/// A service that does not stay open for this reference.
+#[derive(Clone)]
+pub(crate) struct WeakService(Weak<Inner>);
+
+impl WeakService {
+    /// The service, if it is still open.
+    pub fn upgrade(&self) -> Option<Service> {
+        self.0.upgrade().map(|inner| Service { inner })
+    }
 }
 
 /// How the clients of a server are authenticated.
@@ -94,7 +107,7 @@ impl Service {
             Arc::clone(&trees),
             control == AccessControl::Rules,
         );
-        Ok(Self {
+        let service = Self {
             inner: Arc::new(Inner {
                 control,
                 rules: RulesCache::new(Arc::clone(&trees)),
@@ -108,8 +121,43 @@ impl Service {
                 operations: Arc::default(),
                 providers: ProviderConnections::default(),
                 state: ServerState::new(sources),
+                notifications: ServiceNotifications::default(),
             }),
-        })
+        };
+        service.notify_of_sessions();
+        Ok(service)
+    }
+
+    /// Sends notifications of the beginnings and ends of sessions (RFC 6470).
+    fn notify_of_sessions(&self) {
+        let service = self.downgrade();
+        self.sessions().observe(Box::new(move |session, change| {
+            match (service.upgrade(), change) {
+                (None, _) => {}
+                (Some(service), SessionChange::Opened) => service.notify_session_start(session),
+                (Some(service), SessionChange::Ended(reason)) => {
+                    service.notify_session_end(session, reason);
+                }
+            }
+        }));
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakService {
+        WeakService(Arc::downgrade(&self.inner))
+    }
+
+    /// What the delivery of events needs.
+    pub(crate) fn event_context(&self) -> Arc<dyn EventContext> {
+        Arc::clone(&self.inner) as Arc<dyn EventContext>
+    }
+
+    pub(crate) fn notifications(&self) -> &ServiceNotifications {
+        &self.inner.notifications
+    }
+
+    /// The schema of the server's state and notifications.
+    pub(crate) fn server_schema(&self) -> Result<Arc<Schema>> {
+        self.inner.server_schema()
     }
 
     /// The service of a datastore without access control, for programs and commands that have the store open anyway.
@@ -240,11 +288,7 @@ impl Service {
         tree: &Tree,
         schema: &Arc<Schema>,
     ) -> Result<Arc<UserAccess>> {
-        if self.inner.control == AccessControl::Off || session.caller().is_recovery {
-            return Ok(Arc::clone(&self.inner.unrestricted));
-        }
-        let policy = self.inner.rules.policy(tree, schema)?;
-        Ok(policy.access_of(session.caller()))
+        self.inner.access_of_caller(session.caller(), tree, schema)
     }
 
     /// The access rules for the data of an anchor.
@@ -282,7 +326,11 @@ impl Service {
     /// # Errors
     /// Those of [`Store::expire`].
     pub fn roll_back_expired_commits(&self) -> Result<usize> {
-        let count = self.inner.trees.store().expire()?;
+        let expired = self.inner.trees.store().expire()?;
+        for running in &expired {
+            self.notify_confirmed_commit(running, None, ConfirmEvent::Timeout);
+        }
+        let count = expired.len();
         if count > 0 {
             self.audit().append(AuditEntry {
                 message: format!("not confirmed in time: {count}"),
@@ -368,6 +416,35 @@ impl Service {
             }
             Err(_) => {}
         }
+    }
+}
+
+impl EventContext for Inner {
+    fn access_of_caller(
+        &self,
+        caller: &Caller,
+        tree: &Tree,
+        schema: &Arc<Schema>,
+    ) -> Result<Arc<UserAccess>> {
+        if self.control == AccessControl::Off || caller.is_recovery {
+            return Ok(Arc::clone(&self.unrestricted));
+        }
+        let policy = self.rules.policy(tree, schema)?;
+        Ok(policy.access_of(caller))
+    }
+
+    fn server_schema(&self) -> Result<Arc<Schema>> {
+        self.state.schema()
+    }
+
+    fn reopened(&self, running: &Tree) -> Result<Tree> {
+        let dataspace = running.store().dataspace_of(running)?;
+        let store = self.trees.store();
+        store.tree(&dataspace, running.anchor_name(), Datastore::Running)
+    }
+
+    fn count_denied_notifications(&self, count: usize) {
+        self.denied.count_notifications(count);
     }
 }
 

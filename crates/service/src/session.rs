@@ -1,8 +1,8 @@
 //! Sessions: who makes requests, and since when.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use espalier_store::{Clock, Timestamp};
@@ -122,6 +122,12 @@ impl Session {
         &self.peer
     }
 
+    /// The address of the peer, without its port.
+    pub fn host(&self) -> String {
+        let address = self.peer.parse::<std::net::SocketAddr>();
+        address.map_or_else(|_| self.peer.clone(), |address| address.ip().to_string())
+    }
+
     /// The owner of its locks and private candidates in the store. Users cannot name the sessions of others: the name
     /// of an authenticated user is part of it.
     pub fn owner(&self) -> &str {
@@ -181,11 +187,49 @@ pub struct SessionTotals {
     pub dropped: u64,
 }
 
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminationReason {
+    /// By its client.
+    Closed,
+    /// By an administrator.
+    Killed,
+    /// With its connection.
+    Dropped,
+    /// After too long without requests.
+    Timeout,
+}
+
+impl TerminationReason {
+    /// Its name in notifications (RFC 6470).
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Killed => "killed",
+            Self::Dropped => "dropped",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+/// A change of the list of sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionChange {
+    /// The session began.
+    Opened,
+    /// The session ended for this reason.
+    Ended(TerminationReason),
+}
+
+/// Called after each change of the list of sessions.
+type SessionObserver = Box<dyn Fn(&Session, SessionChange) + Send + Sync>;
+
 /// The sessions of a process.
 pub struct Sessions {
     clock: Arc<dyn Clock>,
     started: Timestamp,
     open: Mutex<OpenSessions>,
+    observer: OnceLock<SessionObserver>,
 }
 
 #[derive(Default)]
@@ -205,6 +249,24 @@ impl Sessions {
             started: clock.now(),
             clock,
             open: Mutex::default(),
+            observer: OnceLock::new(),
+        }
+    }
+
+    /// Calls `observer` after each change of the list. There is one observer, the first.
+    pub(crate) fn observe(&self, observer: SessionObserver) {
+        let _ = self.observer.set(observer);
+    }
+
+    fn changed(&self, session: &Session, change: SessionChange) {
+        if let Some(observer) = self.observer.get() {
+            observer(session, change);
+        }
+    }
+
+    fn all_changed(&self, sessions: &[Arc<Session>], change: SessionChange) {
+        for session in sessions {
+            self.changed(session, change);
         }
     }
 
@@ -224,9 +286,10 @@ impl Sessions {
         {
             return Ok(Arc::clone(session));
         }
-        if open.by_id.len() >= SESSIONS_MAX {
-            open.remove_idle(now);
-        }
+        let idle = match open.by_id.len() >= SESSIONS_MAX {
+            true => open.remove_idle(now),
+            false => Vec::new(),
+        };
         if open.by_id.len() >= SESSIONS_MAX {
             return Err(SessionError::TooMany);
         }
@@ -237,6 +300,9 @@ impl Sessions {
         }
         open.by_id.insert(id, Arc::clone(&session));
         open.opened += 1;
+        drop(open);
+        self.all_changed(&idle, SessionChange::Ended(TerminationReason::Timeout));
+        self.changed(&session, SessionChange::Opened);
         Ok(session)
     }
 
@@ -248,7 +314,9 @@ impl Sessions {
 
     /// Closes a session.
     pub fn close(&self, id: SessionId) -> Option<Arc<Session>> {
-        self.open.lock().remove(id)
+        let session = self.open.lock().remove(id)?;
+        self.changed(&session, SessionChange::Ended(TerminationReason::Closed));
+        Some(session)
     }
 
     /// Closes a session and rejects its further requests.
@@ -260,6 +328,7 @@ impl Sessions {
             session
         };
         session.is_killed.store(true, Ordering::Release);
+        self.changed(&session, SessionChange::Ended(TerminationReason::Killed));
         Some(session)
     }
 
@@ -292,7 +361,9 @@ impl Sessions {
 
     /// Closes the named sessions that have been idle for too long, and returns them.
     pub fn close_idle(&self) -> Vec<Arc<Session>> {
-        self.open.lock().remove_idle(self.clock.now())
+        let idle = self.open.lock().remove_idle(self.clock.now());
+        self.all_changed(&idle, SessionChange::Ended(TerminationReason::Timeout));
+        idle
     }
 }
 

@@ -59,6 +59,11 @@ pub use tree::{
     write_change_text,
 };
 pub use tree::{
+    EVENT_AGE_MAX, EVENT_BYTES_MAX, EVENT_LOG_BYTES_MAX, EVENT_PAGE_BYTES_MAX,
+    EVENT_PAGE_RECORDS_MAX, EVENT_RECORDS_MAX, EVENT_SETTINGS_FORMAT, EventLogState, EventPage,
+    EventRecord, EventSettings, NewEvent,
+};
+pub use tree::{
     PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,
     ProviderError, ProviderRequest, Registration, UNAPPLIED_PATHS_MAX, Warning, WarningReason,
     WithOrigin,

@@ -17,6 +17,7 @@
 //! | `19` | [`Subspace::Origin`]: the origin of pushed operational state | 1 |
 //! | `1a` | [`Subspace::Unapplied`]: configuration that is not applied | 1 |
 //! | `1b` | [`Subspace::Models`]: the modules of older versions | 1 |
+//! | `1c` | [`Subspace::Events`]: the event log of notifications, its state and its settings | 1 |
 //! | `20` | [`Subspace::Statistics`]: the keys of the crate `espalier-stats` | 1 |
 //! | `30` | [`Subspace::Documents`]: the keys of the crate `espalier-documents` | 1 |
 //! | `40` | [`Subspace::Service`]: the keys of the crate `espalier-service` | 1 |
@@ -60,6 +61,8 @@ pub enum Subspace {
     Unapplied = 0x1a,
     /// The modules of older versions.
     Models = 0x1b,
+    /// The event log of notifications.
+    Events = 0x1c,
     /// Statistics: the layout is defined by the crate `espalier-stats`, independently of the others.
     Statistics = 0x20,
     /// Documents: the layout is defined by the crate `espalier-documents`, independently of the others.
@@ -70,7 +73,7 @@ pub enum Subspace {
 
 impl Subspace {
     /// Every registered range, in key order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Meta,
         Self::Catalog,
         Self::Dictionary,
@@ -86,13 +89,14 @@ impl Subspace {
         Self::Origin,
         Self::Unapplied,
         Self::Models,
+        Self::Events,
         Self::Statistics,
         Self::Documents,
         Self::Service,
     ];
 
     /// The ranges whose keys begin with an anchor.
-    pub const OF_ANCHORS: [Self; 11] = [
+    pub const OF_ANCHORS: [Self; 12] = [
         Self::Tree,
         Self::Order,
         Self::Log,
@@ -104,6 +108,7 @@ impl Subspace {
         Self::Origin,
         Self::Unapplied,
         Self::Models,
+        Self::Events,
     ];
 
     /// A key that begins with this range's id.
@@ -134,6 +139,7 @@ impl Subspace {
             Self::Origin => "origin",
             Self::Unapplied => "withheld",
             Self::Models => "models",
+            Self::Events => "events",
             Self::Statistics => "statistics",
             Self::Documents => "documents",
             Self::Service => "service",

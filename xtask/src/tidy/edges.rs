@@ -73,6 +73,7 @@ const ALLOWED: &[Edges] = &[
             "espalier-documents",
             "espalier-drivers",
             "espalier-keyspace",
+            "espalier-service",
             "espalier-stats",
             "espalier-store",
             "espalier-yang",

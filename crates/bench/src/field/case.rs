@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 use super::report::Report;
 use super::{
-    access_network, access_rules, anchors, candidate, list_rules, many_edits, one_leaf, readers,
-    references, when_conditions,
+    access_network, access_rules, anchors, candidate, list_rules, many_edits, notifications,
+    one_leaf, readers, references, when_conditions,
 };
 use espalier_terminal::Result;
 
@@ -34,11 +34,13 @@ pub enum Case {
     Access,
     /// A read of one of many anchors over RESTCONF; the size is the number of anchors
     Anchors,
+    /// A notification to many subscribers of a stream; the size is their number
+    Notifications,
 }
 
 impl Case {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::A,
         Self::B,
         Self::C,
@@ -50,9 +52,11 @@ impl Case {
         Self::OneLeaf,
         Self::Access,
         Self::Anchors,
+        Self::Notifications,
     ];
 
-    /// A tenth of the size at which the case was reported, and that size; for anchors, few and many.
+    /// A tenth of the size at which the case was reported, and that size; for anchors, few and many; for notifications, the number
+    /// of subscribers.
     pub fn sizes(self) -> [u64; 2] {
         match self {
             Self::A => [4_000, 40_000],
@@ -65,6 +69,7 @@ impl Case {
             Self::OneLeaf => [1_000, 1_000_000],
             Self::Access => [10_000, 1_000_000],
             Self::Anchors => [10, 100_000],
+            Self::Notifications => [100, 1_000],
         }
     }
 
@@ -82,6 +87,7 @@ impl Case {
             Self::OneLeaf => one_leaf::run(report, size),
             Self::Access => access_rules::run(report, size),
             Self::Anchors => anchors::run(report, size),
+            Self::Notifications => notifications::run(report, size),
         }
     }
 }

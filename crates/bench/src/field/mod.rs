@@ -11,6 +11,7 @@ mod case;
 mod hosts;
 mod list_rules;
 mod many_edits;
+mod notifications;
 mod one_leaf;
 mod readers;
 mod references;

@@ -177,6 +177,11 @@ impl Local {
         })
     }
 
+    /// The datastore.
+    pub fn datastore(&self) -> &SessionDatastore {
+        &self.of
+    }
+
     /// Returns the result of a change; if it failed, restores the modules that were replaced for it.
     /// Describes the anchor, so that the state and operations of the server itself are available until the result is
     /// dropped.
@@ -186,6 +191,7 @@ impl Local {
             datastores: Vec::new(),
             texts: ModuleTexts::new(self.of.schema(), &self.source),
             texts_url: String::new(),
+            streams_url: String::new(),
             restconf_capabilities: Vec::new(),
         })?)
     }

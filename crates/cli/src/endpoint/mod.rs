@@ -14,6 +14,7 @@ mod operations;
 mod remote;
 mod remote_audit;
 mod remote_error;
+mod remote_notifications;
 mod remote_operations;
 mod remote_providers;
 mod remote_versions;
@@ -29,8 +30,8 @@ pub use engine::{
 pub use interface::{Change, Changed, EditParameters, Endpoint, Loaded, Read, TestChoice, Upload};
 pub use invocation::Invocation;
 pub use local::{
-    annotated_tree, command_session, open_driver, open_store, open_store_for_command, open_tree,
-    store_on, tree_of,
+    Local, annotated_tree, command_session, open_driver, open_store, open_store_for_command,
+    open_tree, store_on, tree_of,
 };
 pub use open::{open, open_existing};
 pub use operations::{
@@ -38,6 +39,7 @@ pub use operations::{
     perform,
 };
 pub use remote::{EDIT_PATH, Remote, SCHEMA_PATH, SOURCE_BYTES_MAX};
+pub use remote_notifications::{EVENT_SETTINGS_PATH, NOTIFY_PATH, NotifyBody, SentBody};
 pub use remote_operations::DATASTORES_PATH;
 pub use remote_providers::{MESSAGES_PATH, PROVIDERS_PATH};
 pub use remote_versions::{

@@ -26,6 +26,7 @@ espalier documents export cars -o cars.jsonl --store embedded:garage
 echo 'hits:1|c' > lines.txt
 echo '{"metric":"orders","at":"2025-03-05T12:00:00Z","values":{"count":1}}' > writes.jsonl
 echo '{"ietf-interfaces:interfaces":{"interface":[{"name":"to-core-1","description":"a"}]}}' > change.json
+echo '{"espalier-network:link-down":{"device":"core-1"}}' > link-down.json
 cat > change.xml <<END
 <interfaces xmlns="urn:ietf:params:xml:ns:yang:ietf-interfaces">
   <interface><name>to-core-1</name><description>b</description></interface></interfaces>
@@ -72,6 +73,7 @@ const NOT_RUNNABLE: &[&str] = &[
     "redis://",
     "espalier serve",
     "espalier audit follow",
+    "espalier notifications --follow",
     // Prompts for a password.
     "espalier user add",
     // The id of no token.

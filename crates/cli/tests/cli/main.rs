@@ -21,6 +21,7 @@ mod history;
 mod interfaces_data;
 mod inventory;
 mod kill;
+mod notifications;
 mod overwriting;
 #[cfg(feature = "pam")]
 mod pam;

@@ -104,6 +104,7 @@ fn describe(service: &Service, running: &Tree) -> DescribedAnchor {
             },
         ),
         texts_url: String::new(),
+        streams_url: String::new(),
         restconf_capabilities: Vec::new(),
     };
     service.describe(served).expect("a description")

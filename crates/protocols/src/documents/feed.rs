@@ -5,8 +5,6 @@
 //! server shuts down.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use axum::body::Body;
@@ -15,10 +13,11 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
 
-use super::limits::{FEED_GAP_PAUSE, FEED_HEARTBEAT, FEED_SHUTDOWN_CHECK, FEEDS_MAX, PAUSE_MAX};
+use super::limits::{FEED_GAP_PAUSE, FEED_HEARTBEAT, FEED_SHUTDOWN_CHECK, PAUSE_MAX};
 use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 use crate::restconf::{BodyWriter, stream};
+use crate::stream_slots::StreamSlots;
 
 /// The id of the last event that a client received.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -26,54 +25,12 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The delay before a client reconnects, in milliseconds.
 const RETRY_MS: u64 = 1000;
 
-/// All feeds of a server.
-#[derive(Default)]
-pub(super) struct Feeds {
-    open: AtomicUsize,
-    is_ended: AtomicBool,
-}
-
-/// A reservation for one feed, until it is dropped.
-struct FeedSlot(Arc<Feeds>);
-
-impl Feeds {
-    /// Ends all feeds; no further feed can start.
-    pub(super) fn end(&self) {
-        self.is_ended.store(true, Ordering::Release);
-    }
-
-    fn is_ended(&self) -> bool {
-        self.is_ended.load(Ordering::Acquire)
-    }
-
-    fn acquire_slot(self: &Arc<Self>) -> Result<FeedSlot> {
-        let open = self.open.fetch_add(1, Ordering::AcqRel);
-        let slot = FeedSlot(Arc::clone(self));
-        if open < FEEDS_MAX && !self.is_ended() {
-            return Ok(slot);
-        }
-        let detail = match self.is_ended() {
-            true => "the server is shutting down; retry later".to_owned(),
-            false => format!("the limit of {FEEDS_MAX} feeds is reached; retry when one has ended"),
-        };
-        Err(Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "busy",
-            detail,
-        ))
-    }
-}
-
-impl Drop for FeedSlot {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let after = after(call)?;
-    let slot = call.service.feeds.acquire_slot()?;
+    let slot = call.service.feeds.acquire().map_err(|reason| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", reason.to_string())
+    })?;
     let feed = collection.watch(after)?;
     let (writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
@@ -103,7 +60,7 @@ fn after(call: &Call<'_>) -> Result<Option<Version>> {
 }
 
 /// Writes events until the client disconnects, the collection is deleted or the server shuts down.
-fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &Feeds) -> io::Result<()> {
+fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &StreamSlots) -> io::Result<()> {
     writeln!(writer, "retry: {RETRY_MS}")?;
     let begin = feed.begin().0;
     write_event(
@@ -170,23 +127,4 @@ fn write_event(
     }
     write!(writer, "event: {event}\ndata: {data}\n\n")?;
     writer.send_now()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn number_of_feeds_is_limited() {
-        let feeds = Arc::new(Feeds::default());
-        let mut slots: Vec<_> = (0..FEEDS_MAX).map(|_| feeds.acquire_slot().ok()).collect();
-        assert!(slots.iter().all(Option::is_some));
-        assert!(feeds.acquire_slot().is_err());
-        slots.pop();
-        slots.push(feeds.acquire_slot().ok());
-        assert!(slots.iter().all(Option::is_some), "a slot was released");
-        feeds.end();
-        slots.clear();
-        assert!(feeds.acquire_slot().is_err(), "the server is shutting down");
-    }
 }

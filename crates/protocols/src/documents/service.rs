@@ -7,13 +7,14 @@ use espalier_documents::{Collection, Documents, Info, Policy};
 use http::StatusCode;
 use serde_json::Value as Json;
 
-use super::feed::Feeds;
+use super::limits::FEEDS_MAX;
 use super::problem::{Problem, Result};
+use crate::stream_slots::StreamSlots;
 
 /// Serves document collections. Each is opened once, with its stored policy.
 pub struct DocumentsService {
     pub(super) documents: Documents,
-    pub(super) feeds: Arc<Feeds>,
+    pub(super) feeds: Arc<StreamSlots>,
     open: Mutex<HashMap<String, Arc<CollectionSlot>>>,
 }
 
@@ -31,7 +32,7 @@ impl DocumentsService {
     pub fn new(documents: Documents) -> Self {
         Self {
             documents,
-            feeds: Arc::default(),
+            feeds: Arc::new(StreamSlots::new(FEEDS_MAX)),
             open: Mutex::default(),
         }
     }

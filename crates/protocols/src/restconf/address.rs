@@ -20,6 +20,8 @@ pub(super) enum Address<'a> {
     YangLibraryVersion,
     /// `{+restconf}/schema/NAME.yang`
     Schema(&'a str),
+    /// `{+restconf}/streams/NAME/ENCODING`
+    EventStream(&'a str, &'a str),
     /// No resource.
     Unknown,
 }
@@ -43,6 +45,10 @@ pub(super) fn locate(path: &str) -> Address<'_> {
         ("operations", "") => Address::Operations,
         ("operations", name) => Address::Operation(name),
         ("yang-library-version", "") => Address::YangLibraryVersion,
+        ("streams", rest) if !rest.is_empty() => {
+            let (name, encoding) = split(rest);
+            Address::EventStream(name, encoding)
+        }
         ("schema", file) => file
             .strip_suffix(".yang")
             .map_or(Address::Unknown, Address::Schema),
@@ -78,6 +84,11 @@ mod tests {
             ("/operations/a:b", Address::Operation("a:b")),
             ("/yang-library-version", Address::YangLibraryVersion),
             ("/schema/a@2020-01-01.yang", Address::Schema("a@2020-01-01")),
+            (
+                "/streams/NETCONF/json",
+                Address::EventStream("NETCONF", "json"),
+            ),
+            ("/streams", Address::Unknown),
             ("/schema/a", Address::Unknown),
             ("/ds", Address::Unknown),
             ("data", Address::Unknown),

@@ -17,6 +17,8 @@ pub struct Limits {
     pub writes_max: usize,
     /// Maximum number of concurrent RPCs and actions; more are rejected, because each may take minutes.
     pub operations_max: usize,
+    /// Maximum number of event streams that are received at a time; more are rejected.
+    pub event_streams_max: usize,
     /// Maximum size of a query string.
     pub query_bytes_max: usize,
 }
@@ -30,6 +32,7 @@ impl Default for Limits {
             streams_max: 64,
             writes_max: 64,
             operations_max: 128,
+            event_streams_max: 10_000,
             query_bytes_max: 64 << 10,
         }
     }
@@ -48,6 +51,9 @@ pub(super) const CHUNK_BYTES: usize = 64 << 10;
 
 /// Maximum number of queued chunks.
 pub(super) const CHUNKS_QUEUED_MAX: usize = 4;
+
+/// Interval of comments on an idle event stream: they keep the connection open and detect lost clients.
+pub(super) const EVENT_STREAM_PING: Duration = Duration::from_secs(20);
 
 /// Maximum number of entries per page (`limit`).
 pub(super) const PAGE_ENTRIES_MAX: u64 = u32::MAX as u64;

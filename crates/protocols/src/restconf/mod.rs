@@ -9,6 +9,7 @@
 //!   conditional headers.
 //! - `request_body` and `response_body` connect the blocking store to the asynchronous connection, in
 //!   bounded memory.
+//! - `event_stream` delivers notifications as server-sent events (§6).
 //! - `server_description` has what is not data: root discovery, the API resource. The YANG library and the monitoring of
 //!   the server are data, which the service has ([`espalier_service::server_state`]).
 //!
@@ -24,6 +25,7 @@ mod config;
 mod error;
 mod error_body;
 mod error_path;
+mod event_stream;
 mod limits;
 mod media;
 mod operations;

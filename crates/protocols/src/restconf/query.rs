@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use espalier_store::{Content, WithDefaults, WithOrigin};
+use espalier_service::notifications;
+use espalier_store::{Content, Timestamp, WithDefaults, WithOrigin};
 use percent_encoding::percent_decode_str;
 
 use super::error::{Failure, Result};
@@ -28,6 +29,8 @@ pub(super) enum AllowedParameters {
     Selection,
     /// Those that place a new entry: `insert`, `point`.
     Placement,
+    /// Those that select events: `filter`, `start-time`, `stop-time`.
+    Events,
 }
 
 /// The query parameters of a request.
@@ -43,6 +46,9 @@ pub(super) struct Query<'a> {
     pub(super) point: Option<Cow<'a, str>>,
     pub(super) limit: Option<u64>,
     pub(super) offset: Option<u64>,
+    pub(super) filter: Option<Cow<'a, str>>,
+    pub(super) start_time: Option<Timestamp>,
+    pub(super) stop_time: Option<Timestamp>,
 }
 
 impl<'a> Query<'a> {
@@ -77,6 +83,9 @@ impl<'a> Query<'a> {
             "content" | "depth" | "fields" | "with-defaults" | "with-origin" | "limit"
             | "offset" => AllowedParameters::Selection,
             "insert" | "point" => AllowedParameters::Placement,
+            "filter" | "start-time" | "stop-time" if allowed == AllowedParameters::Events => {
+                allowed
+            }
             "filter" | "start-time" | "stop-time" => {
                 let message = format!("the parameter “{name}” is for event streams only");
                 return Err(Failure::invalid(message));
@@ -100,6 +109,12 @@ impl<'a> Query<'a> {
             "insert" => set_once(&mut self.insert, name, parse_insert(&value), bad),
             "limit" => set_once(&mut self.limit, name, parse_limit(&value), bad),
             "offset" => set_once(&mut self.offset, name, parse_offset(&value), bad),
+            "start-time" => set_once(&mut self.start_time, name, parse_time(&value), bad),
+            "stop-time" => set_once(&mut self.stop_time, name, parse_time(&value), bad),
+            "filter" if self.filter.is_none() => {
+                self.filter = Some(value);
+                Ok(())
+            }
             "fields" if self.fields.is_none() => {
                 self.fields = Some(value);
                 Ok(())
@@ -256,6 +271,10 @@ fn parse_limit(value: &str) -> Parsed<u64> {
 
 fn parse_offset(value: &str) -> Parsed<u64> {
     parse_digits(value).ok_or("a number from 0")
+}
+
+fn parse_time(value: &str) -> std::result::Result<Timestamp, &'static str> {
+    notifications::parse_time(value).ok_or("a time such as 2026-11-28T12:00:00Z")
 }
 
 /// Parses digits only: no sign, no spaces.

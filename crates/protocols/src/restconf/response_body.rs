@@ -65,6 +65,47 @@ pub fn stream(pause_max: Duration) -> (BodyWriter, Body) {
     (writer, Body::new(body))
 }
 
+/// The writer of a streamed body, for a task.
+pub(super) struct BodySender {
+    chunks: mpsc::Sender<Chunk>,
+    pause_max: Duration,
+}
+
+/// Creates a body and its writer for a task.
+pub(super) fn sent_body(pause_max: Duration) -> (BodySender, Body) {
+    let (chunks, receiver) = mpsc::channel(CHUNKS_QUEUED_MAX);
+    let body = StreamedBody {
+        chunks: receiver,
+        is_ended: false,
+    };
+    (BodySender { chunks, pause_max }, Body::new(body))
+}
+
+impl BodySender {
+    /// Sends bytes. Fails if the client does not read for too long.
+    pub(super) async fn send(&self, data: Bytes) -> io::Result<()> {
+        self.send_chunk(Chunk::Data(data)).await
+    }
+
+    /// Ends the body. A body whose writer is dropped without this call fails.
+    pub(super) async fn end(self) -> io::Result<()> {
+        self.send_chunk(Chunk::End).await
+    }
+
+    /// Completes when the client has disconnected.
+    pub(super) async fn closed(&self) {
+        self.chunks.closed().await;
+    }
+
+    async fn send_chunk(&self, chunk: Chunk) -> io::Result<()> {
+        match timeout(self.pause_max, self.chunks.send(chunk)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
 impl BodyWriter {
     /// Ends the body. A body whose writer is dropped without this call fails.
     pub fn end(mut self) -> io::Result<()> {

@@ -31,7 +31,7 @@ use super::resource::{Methods, methods_of};
 use super::server::RestconfServer;
 use super::server_description::{self, Element, PrintLevels};
 use super::write::{self, Target};
-use super::{error_body, operations, read};
+use super::{error_body, event_stream, operations, read};
 use crate::http_error::HttpError;
 
 /// A response.
@@ -170,6 +170,9 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
         }
         Address::Operation(name) => operations::rpc(service, parts, name, body).await,
         Address::Schema(key) => schema_text(service, parts, key),
+        Address::EventStream(name, encoding) => {
+            event_stream::get(service, parts, name, encoding).await
+        }
         Address::Unknown => Err(Failure::not_found(format!("there is no resource “{path}”"))),
     }
 }

@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 
 use super::RestconfConfig;
 use super::server_description::Xrd;
+use crate::stream_slots::StreamSlots;
 
 /// What the RESTCONF services of all anchors of a server share: the configuration, the limits of concurrent requests,
 /// and the documents that depend on no anchor.
@@ -20,6 +21,8 @@ pub struct RestconfServer {
     pub(super) writes: Arc<Semaphore>,
     /// Limits RPCs and actions: one permit each.
     pub(super) operations: Arc<Semaphore>,
+    /// The event streams that are received.
+    pub(super) event_streams: Arc<StreamSlots>,
 }
 
 impl RestconfServer {
@@ -30,6 +33,7 @@ impl RestconfServer {
             streams: Arc::new(Semaphore::new(config.limits.streams_max)),
             writes: Arc::new(Semaphore::new(config.limits.writes_max)),
             operations: Arc::new(Semaphore::new(config.limits.operations_max)),
+            event_streams: Arc::new(StreamSlots::new(config.limits.event_streams_max)),
             config,
             service,
         }
@@ -38,6 +42,11 @@ impl RestconfServer {
     /// The root resource of the default anchor.
     pub fn root(&self) -> &str {
         &self.config.root
+    }
+
+    /// Ends the event streams, which otherwise last until their clients disconnect. Call it at shutdown.
+    pub fn end_event_streams(&self) {
+        self.event_streams.end();
     }
 
     /// The service of the store.

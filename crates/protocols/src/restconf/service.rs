@@ -102,6 +102,10 @@ impl Restconf {
                 true => String::new(),
                 false => format!("{base_url}{}/schema", self.root()),
             },
+            streams_url: match base_url.is_empty() {
+                true => String::new(),
+                false => format!("{base_url}{}/streams", self.root()),
+            },
             restconf_capabilities: CAPABILITIES.map(str::to_owned).to_vec(),
         })?;
         let _ = self.described.set(described);

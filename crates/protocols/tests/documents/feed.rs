@@ -1,7 +1,5 @@
 //! The change feed of a collection.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,70 +8,9 @@ use espalier_protocols::documents::{DocumentsService, router};
 use espalier_protocols::intake::Intake;
 use serde_json::{Value, json};
 
+use crate::event_client::Client;
 use crate::served::Server;
 use crate::support::with_cars;
-
-/// A client that reads events one by one.
-struct Client(BufReader<TcpStream>);
-
-#[derive(Debug, PartialEq)]
-struct Event {
-    id: Option<u64>,
-    kind: String,
-    data: Value,
-}
-
-impl Client {
-    fn open(server: &Server, path: &str, headers: &str) -> Self {
-        let mut stream = TcpStream::connect(server.address()).expect("connected");
-        let wait = Some(Duration::from_secs(30));
-        stream.set_read_timeout(wait).expect("a timeout");
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n"
-        )
-        .expect("sent");
-        let mut client = Self(BufReader::new(stream));
-        let head: Vec<String> = std::iter::from_fn(|| client.line())
-            .take_while(|line| !line.is_empty())
-            .collect();
-        assert_eq!(head[0], "HTTP/1.1 200 OK");
-        let media = "content-type: text/event-stream";
-        assert!(head.iter().any(|line| line == media), "{head:?}");
-        client
-    }
-
-    /// Reads a line; none at the end. The lines include chunk lengths.
-    fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        let length = self.0.read_line(&mut line).expect("a line");
-        (length > 0).then(|| line.trim_end().to_owned())
-    }
-
-    /// Reads the next event; none if the feed ended cleanly.
-    fn next(&mut self) -> Option<Event> {
-        let (mut id, mut kind) = (None, String::new());
-        loop {
-            let line = self.line().expect("the feed was aborted");
-            if line == "0" {
-                return None;
-            } else if let Some(text) = line.strip_prefix("id: ") {
-                id = Some(text.parse().expect("a number"));
-            } else if let Some(text) = line.strip_prefix("event: ") {
-                kind = text.to_owned();
-            } else if let Some(text) = line.strip_prefix("data: ") {
-                let data = serde_json::from_str(text).expect("JSON");
-                return Some(Event { id, kind, data });
-            }
-        }
-    }
-
-    fn expect(&mut self, kind: &str) -> Event {
-        let event = self.next().expect("an event");
-        assert_eq!(event.kind, kind, "{event:?}");
-        event
-    }
-}
 
 const CHANGES: &str = "/documents/cars/changes";
 
@@ -101,7 +38,7 @@ fn changes_are_reported_and_a_reconnecting_client_resumes() {
         format!("embedded:{dir}/a?durability=relaxed&policy=cached"),
     ] {
         let (_service, server) = served(&url);
-        let mut client = Client::open(&server, CHANGES, "");
+        let mut client = Client::open(server.address(), CHANGES, "");
         let begin = client.expect("begin").id.expect("an id");
         insert(&server, "a");
         let first = client.expect("commit");
@@ -136,7 +73,7 @@ fn changes_are_reported_and_a_reconnecting_client_resumes() {
             ),
         ];
         for (path, headers) in again {
-            let mut client = Client::open(&server, &path, &headers);
+            let mut client = Client::open(server.address(), &path, &headers);
             assert_eq!(client.expect("begin").id, first.id);
             assert_eq!(client.expect("commit"), second, "{url}");
             let third = client.expect("commit");
@@ -148,7 +85,7 @@ fn changes_are_reported_and_a_reconnecting_client_resumes() {
 #[test]
 fn a_version_of_another_history_is_a_gap() {
     let (_service, server) = served("memory:");
-    let mut client = Client::open(&server, CHANGES, "last-event-id: 1000000\r\n");
+    let mut client = Client::open(server.address(), CHANGES, "last-event-id: 1000000\r\n");
     client.expect("begin");
     let gap = client.expect("gap");
     assert!(gap.id < Some(1_000_000), "{gap:?}");
@@ -163,7 +100,7 @@ fn a_version_of_another_history_is_a_gap() {
 #[test]
 fn a_collection_that_is_removed_ends_its_feed() {
     let (_service, server) = served("memory:");
-    let mut client = Client::open(&server, CHANGES, "");
+    let mut client = Client::open(server.address(), CHANGES, "");
     client.expect("begin");
     server
         .request("DELETE", "/documents/cars", &[], None)
@@ -177,7 +114,7 @@ fn a_collection_that_is_removed_ends_its_feed() {
 #[test]
 fn feeds_end_with_the_server() {
     let (service, server) = served("memory:");
-    let mut client = Client::open(&server, CHANGES, "");
+    let mut client = Client::open(server.address(), CHANGES, "");
     client.expect("begin");
     let started = std::time::Instant::now();
     service.end_feeds();

@@ -1,5 +1,7 @@
 //! Document collections over a real socket: a server on loopback, the memory engine, a real client.
 
+#[path = "../served/event_client.rs"]
+mod event_client;
 mod feed;
 mod operations;
 mod pages;

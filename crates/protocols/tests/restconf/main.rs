@@ -2,6 +2,9 @@
 
 mod conditions;
 mod datastores;
+#[path = "../served/event_client.rs"]
+mod event_client;
+mod event_streams;
 mod hostile;
 mod http2;
 mod mount;

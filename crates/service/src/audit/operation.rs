@@ -82,6 +82,8 @@ operations! {
     Validate = "validate", Reads;
     /// A subscription begins. Not recorded by default.
     Subscribe = "subscribe", Reads;
+    /// A notification is sent. Not recorded by default: the event log has it.
+    Notify = "notify", Reads;
     /// Data is changed.
     Edit = "edit", Writes;
     /// A document is loaded into a datastore.
@@ -118,6 +120,8 @@ operations! {
     Restore = "restore", Operations;
     /// The settings of the audit log are changed.
     AuditSettings = "audit-settings", Operations;
+    /// The settings of an event log are changed.
+    NotificationSettings = "notification-settings", Operations;
     /// The server starts.
     ServerStart = "server-start", Operations;
     /// The server stops.

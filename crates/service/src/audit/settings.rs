@@ -10,6 +10,7 @@ use super::error::AuditError;
 use super::operation::AuditKind;
 use super::record::AuditEntry;
 use super::sequence::settings_key;
+use crate::merge_patch;
 
 /// The format of the stored settings. Settings of a later format are not read.
 pub const SETTINGS_FORMAT: u64 = 1;
@@ -136,14 +137,10 @@ impl AuditSettings {
     /// # Errors
     /// [`AuditError::Settings`] for members or values that there are not.
     pub fn patched(&self, patch: &Json) -> Result<Self, AuditError> {
-        let mut merged = serde_json::to_value(self)?;
-        merge(&mut merged, patch);
         let invalid = |message: String| AuditError::InvalidSettings(message);
-        let settings: Self =
-            serde_json::from_value(merged.clone()).map_err(|error| invalid(error.to_string()))?;
-        if settings.format != self.format || serde_json::to_value(&settings)? != merged {
-            let known = serde_json::to_string(self)?;
-            return Err(invalid(format!("the settings at present are {known}")));
+        let settings = merge_patch::patched(self, patch).map_err(invalid)?;
+        if settings.format != self.format {
+            return Err(invalid("the format cannot be changed".to_owned()));
         }
         if settings.records_max == 0 || settings.age_seconds_max == 0 {
             let message =
@@ -163,17 +160,6 @@ impl AuditSettings {
         batch.put(settings_key(), serde_json::to_vec(self)?);
         driver.commit(batch)?;
         Ok(())
-    }
-}
-
-fn merge(target: &mut Json, patch: &Json) {
-    match (target, patch) {
-        (Json::Object(target), Json::Object(patch)) => {
-            for (name, value) in patch {
-                merge(target.entry(name).or_insert(Json::Null), value);
-            }
-        }
-        (target, patch) => *target = patch.clone(),
     }
 }
 

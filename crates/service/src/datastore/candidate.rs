@@ -1,5 +1,7 @@
 //! Candidates: commit, confirm, cancel, discard, update, validate.
 
+use std::time::Duration;
+
 use espalier_store::{
     Commit, CommitOptions, ConfirmOptions, Conflict, Datastore, Edit, Resolution, Result,
 };
@@ -9,6 +11,7 @@ use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
 use crate::access::may_read;
 use crate::audit::AuditOperation;
+use crate::notifications::ConfirmEvent;
 
 impl SessionDatastore {
     /// `<commit>` (RFC 6241 §8.3.4.1, §8.4), of a candidate.
@@ -20,10 +23,26 @@ impl SessionDatastore {
         confirm: ConfirmOptions<'_>,
         note: ChangeNote<'_>,
     ) -> Result<Commit> {
-        self.change(Call::new(AuditOperation::Commit), note, |options| {
+        let was_pending = self.notifies_of_confirmed_commits()? && self.has_pending_commit()?;
+        let commit = self.change(Call::new(AuditOperation::Commit), note, |options| {
             self.require_operation("commit")?;
             self.tree.commit_confirmed(confirm, options)
-        })
+        })?;
+        let timeout = confirm
+            .timeout
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        match (timeout, was_pending) {
+            (None, false) => {}
+            (None, true) => self.notify_confirmed_commit(ConfirmEvent::Complete),
+            (Some(timeout), false) => self.notify_confirmed_commit(ConfirmEvent::Start(timeout)),
+            (Some(timeout), true) => self.notify_confirmed_commit(ConfirmEvent::Extend(timeout)),
+        }
+        Ok(commit)
+    }
+
+    fn has_pending_commit(&self) -> Result<bool> {
+        let running = self.tree.sibling_datastore(Datastore::Running, "")?;
+        Ok(running.locks()?.pending.is_some())
     }
 
     /// `<cancel-commit>` (RFC 6241 §8.4.4.1).
@@ -32,10 +51,12 @@ impl SessionDatastore {
     /// Those of [`Tree::cancel_commit`](espalier_store::Tree::cancel_commit); `access-denied` for the operation.
     pub fn cancel_commit(&self, persist_id: Option<&str>, note: ChangeNote<'_>) -> Result<Commit> {
         // The server restores what was there before: the rules on data do not apply.
-        self.unrestricted(Call::new(AuditOperation::Cancel), note, |options| {
+        let commit = self.unrestricted(Call::new(AuditOperation::Cancel), note, |options| {
             self.require_operation("cancel-commit")?;
             self.tree.cancel_commit(persist_id, options)
-        })
+        })?;
+        self.notify_confirmed_commit(ConfirmEvent::Cancel);
+        Ok(commit)
     }
 
     /// `<discard-changes>` (RFC 6241 §8.3.4.2).

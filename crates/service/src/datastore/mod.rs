@@ -13,6 +13,7 @@
 //! | `lock.rs` | locks, and the end of a session |
 //! | `history.rs` | earlier versions |
 //! | `modules.rs` | changes of modules |
+//! | `notify.rs` | notifications: sending, streams, subscriptions |
 //! | `state.rs` | the state of the server |
 
 mod call;
@@ -20,6 +21,7 @@ mod candidate;
 mod history;
 mod lock;
 mod modules;
+mod notify;
 mod read;
 mod session_datastore;
 mod state;

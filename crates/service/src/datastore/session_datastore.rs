@@ -170,7 +170,7 @@ impl SessionDatastore {
     }
 
     /// Rejects a change of the server's state.
-    fn require_stored(&self) -> Result<()> {
+    pub(super) fn require_stored(&self) -> Result<()> {
         match self.served {
             None => Ok(()),
             Some(_) => {

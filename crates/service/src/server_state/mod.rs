@@ -11,6 +11,7 @@
 //! | `state_nodes.rs` | building data by the names of nodes |
 //! | `mounts.rs` | `ietf-yang-schema-mount` (RFC 8528), and the libraries of mounted schemas |
 //! | `yang_library.rs` | `ietf-yang-library` (RFC 8525, and RFC 7895 for older clients) |
+//! | `event_streams.rs` | the event streams of `nc-notifications` and `ietf-subscribed-notifications` |
 //! | `restconf_monitoring.rs` | `ietf-restconf-monitoring` (RFC 8040 §9) |
 //! | `netconf_monitoring.rs` | `ietf-netconf-monitoring` (RFC 6022), with the sessions |
 //! | `nacm.rs` | the counters of `ietf-netconf-acm` (RFC 8341 §3.3), and the rules in force |
@@ -20,6 +21,7 @@
 //! models are compiled when it is first read. So the models of users need not have these modules, and reads of other data
 //! do not pay for them (decision 0070).
 
+mod event_streams;
 mod module_texts;
 mod mounts;
 mod nacm;
@@ -37,6 +39,7 @@ pub use providers::DescribedAnchor;
 pub(crate) use providers::ServerState;
 pub use served_anchor::ServedAnchor;
 pub(crate) use sources::StateSources;
+pub(crate) use state_nodes::StateNodes;
 pub(crate) use state_store::{defines, is_state_module};
 pub use state_store::{schema, state_schema_of};
 pub use yang_library::LibraryTag;

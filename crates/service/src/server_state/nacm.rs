@@ -57,8 +57,7 @@ fn add_counters(state: &AnchorState, request: &ProviderRequest, nacm: &mut State
     for (name, count) in [
         ("denied-operations", denied.operations),
         ("denied-data-writes", denied.data_writes),
-        // No notifications are sent.
-        ("denied-notifications", 0),
+        ("denied-notifications", denied.notifications),
     ] {
         // The type is a 32-bit counter from zero.
         if requested.is_none_or(|node| *request.schema.node(node).name == *name) {

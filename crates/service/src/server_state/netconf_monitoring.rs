@@ -134,11 +134,7 @@ fn add_session(list: &mut StateNodes<'_>, session: &Session) {
         }
         entry.leaf("session-id", &session.id().0.to_string());
         entry.leaf("username", &session.caller().user);
-        // An address without its port.
-        let peer = session.peer();
-        let address = peer.parse::<std::net::SocketAddr>();
-        let host = address.map_or_else(|_| peer.to_owned(), |address| address.ip().to_string());
-        entry.leaf("source-host", &host);
+        entry.leaf("source-host", &session.host());
         entry.leaf("login-time", &time_text(session.login()));
         entry.leaf("in-rpcs", &counter(session.requests()));
         entry.leaf("in-bad-rpcs", "0");

@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 use super::sources::StateSources;
 use super::yang_library::{Library, LibraryTag};
 use super::{
-    ModuleTexts, ServedAnchor, mounts, nacm, netconf_monitoring, restconf_monitoring, yang_library,
+    ModuleTexts, ServedAnchor, event_streams, mounts, nacm, netconf_monitoring,
+    restconf_monitoring, yang_library,
 };
 use crate::access::NACM_MODULE;
 
@@ -30,7 +31,7 @@ struct Provided {
 }
 
 /// The top-level nodes with state, as the tree of the state has them.
-const PROVIDED: [Provided; 6] = [
+const PROVIDED: [Provided; 8] = [
     Provided {
         module: "ietf-yang-schema-mount",
         path: &["schema-mounts"],
@@ -55,6 +56,16 @@ const PROVIDED: [Provided; 6] = [
         module: "ietf-netconf-monitoring",
         path: &["netconf-state"],
         build: netconf_monitoring::netconf_state,
+    },
+    Provided {
+        module: "nc-notifications",
+        path: &["netconf"],
+        build: event_streams::netconf,
+    },
+    Provided {
+        module: "ietf-subscribed-notifications",
+        path: &["streams"],
+        build: event_streams::subscribed,
     },
     Provided {
         module: NACM_MODULE,
@@ -206,6 +217,11 @@ impl ServerState {
             providers,
             all: Arc::clone(&self.anchors),
         })
+    }
+
+    /// The schema of the state, and of the server's notifications.
+    pub fn schema(&self) -> Result<Arc<Schema>> {
+        self.sources.store.schema()
     }
 
     /// The YANG library's tag of a served anchor.

@@ -15,6 +15,8 @@ pub struct ServedAnchor {
     pub texts: ModuleTexts,
     /// The URL of the folder with the texts, without a slash at the end; empty if they have no URL.
     pub texts_url: String,
+    /// The URL of the folder with the event streams, without a slash at the end; empty if they have no URL.
+    pub streams_url: String,
     /// The capabilities of RESTCONF (RFC 8040 §9.1).
     pub restconf_capabilities: Vec<String>,
 }

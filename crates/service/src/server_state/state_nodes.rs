@@ -10,7 +10,7 @@ use espalier_yang::{NodeId, Schema};
 ///
 /// A schema may have another revision of a module, or deviate from it. What it does not have or allow is left out: a
 /// node that it does not define, a value that its type rejects, an entry that lacks a key.
-pub(super) struct StateNodes<'s> {
+pub(crate) struct StateNodes<'s> {
     schema: &'s Schema,
     parent: Option<NodeId>,
     nodes: Vec<DataNode>,

@@ -30,14 +30,16 @@ const STATE_MODULES: [&str; 7] = [
     NACM_MODULE,
 ];
 
-/// The implemented modules: those above, and those that define values in their data.
-const IMPLEMENTED: [&str; 9] = [
+/// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
+const IMPLEMENTED: [&str; 11] = [
     "espalier-access",
+    "espalier-notifications",
     "espalier-server",
     "ietf-datastores",
     "ietf-factory-default",
     "ietf-netconf",
     "ietf-netconf-monitoring",
+    "ietf-netconf-notifications",
     "ietf-restconf-monitoring",
     "ietf-yang-library",
     NACM_MODULE,

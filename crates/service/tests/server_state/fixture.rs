@@ -64,6 +64,7 @@ pub fn describe(service: &Service, tree: &Tree, source: &SchemaSource) {
         ],
         texts: ModuleTexts::new(tree.schema(), source),
         texts_url: "http://server.example/schema".to_owned(),
+        streams_url: "http://server.example/streams".to_owned(),
         restconf_capabilities: vec!["urn:example:capability".to_owned()],
     };
     let described = service.describe(served).expect("described");

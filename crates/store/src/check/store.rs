@@ -159,6 +159,9 @@ fn check_anchor(
             tree.check_history(view.state().snapshot, &mut |version, problem| {
                 found.push(&log, format!("version {version}: {problem}"));
             })?;
+            tree.check_events(view.state().snapshot, &mut |key, problem| {
+                found.push(key, problem);
+            })?;
             verify_indexes(&view.state(), &mut |key, problem| found.push(key, problem))?;
         }
         check_origins(&view, &mut found)?;

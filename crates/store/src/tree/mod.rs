@@ -16,6 +16,7 @@ mod copy;
 mod datastore;
 mod edit;
 mod edit_config;
+mod event_log;
 mod existence;
 mod history;
 mod key_nodes;
@@ -54,6 +55,11 @@ pub use confirm::{CONFIRM_SECONDS_DEFAULT, ConfirmOptions};
 pub use datastore::Datastore;
 pub use edit::{Edit, Insert};
 pub use edit_config::{EditReport, ErrorOption, TestOption};
+pub use event_log::{
+    EVENT_AGE_MAX, EVENT_BYTES_MAX, EVENT_LOG_BYTES_MAX, EVENT_PAGE_BYTES_MAX,
+    EVENT_PAGE_RECORDS_MAX, EVENT_RECORDS_MAX, EVENT_SETTINGS_FORMAT, EventLogState, EventPage,
+    EventRecord, EventSettings, NewEvent,
+};
 pub use history::{
     CommitInfo, HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT,
     Retention,

@@ -39,12 +39,12 @@ fn an_unconfirmed_commit_is_rolled_back() {
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     assert_eq!(text(&running), NEW);
     clock.advance(9);
-    assert_eq!(running.store().expire().unwrap(), 0);
+    assert_eq!(running.store().expire().unwrap().len(), 0);
     clock.advance(1);
-    assert_eq!(running.store().expire().unwrap(), 1);
+    assert_eq!(running.store().expire().unwrap().len(), 1);
     assert_eq!(text(&running), OLD);
     assert_eq!(running.view().unwrap().version().unwrap(), 3);
-    assert_eq!(running.store().expire().unwrap(), 0);
+    assert_eq!(running.store().expire().unwrap().len(), 0);
     assert!(running.locks().unwrap().pending.is_none());
 }
 
@@ -57,7 +57,7 @@ fn a_confirmed_commit_stays() {
         .commit_confirmed(ConfirmOptions::default(), by("s"))
         .unwrap();
     clock.advance(50);
-    assert_eq!(running.store().expire().unwrap(), 0);
+    assert_eq!(running.store().expire().unwrap().len(), 0);
     assert_eq!(text(&running), NEW);
 }
 
@@ -72,9 +72,9 @@ fn a_further_confirmed_commit_extends_the_timeout_and_all_of_it_is_rolled_back()
     // A commit without changes extends the time as well.
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     clock.advance(8);
-    assert_eq!(running.store().expire().unwrap(), 0);
+    assert_eq!(running.store().expire().unwrap().len(), 0);
     clock.advance(2);
-    assert_eq!(running.store().expire().unwrap(), 1);
+    assert_eq!(running.store().expire().unwrap().len(), 1);
     assert_eq!(text(&running), OLD);
 }
 
@@ -140,7 +140,7 @@ fn an_edit_of_running_confirms() {
     candidate.commit_confirmed(within(10), by("s")).unwrap();
     merge(&running, r#"{"m:plain":{"x":"1"}}"#);
     clock.advance(20);
-    assert_eq!(running.store().expire().unwrap(), 0);
+    assert_eq!(running.store().expire().unwrap().len(), 0);
     assert_eq!(text(&running), r#"{"m:top":"new","m:plain":{"x":"1"}}"#);
 }
 

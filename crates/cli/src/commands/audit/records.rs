@@ -15,7 +15,7 @@ use serde_json::json;
 use super::log::{Log, LogOption, failure};
 use super::print::line;
 use crate::settings::Settings;
-use crate::times::parse_duration;
+use crate::times::past_time;
 use espalier_terminal::output::{self, Form};
 use espalier_terminal::output_file::{self, Existing, OutputFile};
 use espalier_terminal::{Failure, Result};
@@ -75,26 +75,10 @@ impl Selection {
                 query.set(name, value).map_err(Failure::usage)?;
             }
         }
-        for (name, value) in [("from", &self.since), ("until", &self.until)] {
-            match value.as_deref().map(|text| (text, parse_duration(text))) {
-                None => {}
-                Some((_, Ok(span))) => {
-                    let time = Some(before_now(span));
-                    match name {
-                        "from" => query.from = time,
-                        _ => query.until = time,
-                    }
-                }
-                Some((text, Err(_))) => query.set(name, text).map_err(Failure::usage)?,
-            }
-        }
+        query.from = self.since.as_deref().map(past_time).transpose()?;
+        query.until = self.until.as_deref().map(past_time).transpose()?;
         Ok(query)
     }
-}
-
-fn before_now(span: Duration) -> Timestamp {
-    let span = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-    Timestamp(SystemClock.now().0.saturating_sub(span))
 }
 
 /// Print records, the newest first

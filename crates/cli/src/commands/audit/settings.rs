@@ -6,11 +6,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::log::LogOption;
 use crate::settings::Settings;
-use crate::times::parse_duration;
+use crate::times::{parse_duration, span_text};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
-
-const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 /// Whether records are made, and when they are stored.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -120,16 +118,6 @@ fn name(value: impl ValueEnum) -> Json {
     name.map_or(Json::Null, |value| json!(value.get_name()))
 }
 
-/// A number of seconds in the largest unit that has no rest.
-fn span(seconds: u64) -> String {
-    let units = [(DAY_SECONDS, "d"), (60 * 60, "h"), (60, "m")];
-    let unit = units
-        .into_iter()
-        .find(|(unit, _)| seconds.is_multiple_of(*unit));
-    let (unit, name) = unit.unwrap_or((1, "s"));
-    format!("{}{name}", seconds / unit)
-}
-
 fn text(settings: &AuditSettings) -> String {
     let value = json!(settings);
     let kinds = value["filter"].as_object().into_iter().flatten();
@@ -140,6 +128,6 @@ fn text(settings: &AuditSettings) -> String {
         value["mode"].as_str().unwrap_or_default(),
         kinds.join(", "),
         settings.records_max,
-        span(settings.age_seconds_max),
+        span_text(settings.age_seconds_max),
     )
 }

@@ -12,7 +12,7 @@ use espalier_protocols::anchors::{self, AnchorLimits, AnchorName, DefaultAnchor,
 use espalier_protocols::audit;
 use espalier_protocols::documents::{self, DocumentsService};
 use espalier_protocols::intake::Intake;
-use espalier_protocols::restconf::{RestconfConfig, StateWrites};
+use espalier_protocols::restconf::{RestconfConfig, RestconfServer, StateWrites};
 use espalier_protocols::stats;
 use espalier_protocols::{health_and_metrics, server};
 use espalier_service::Service;
@@ -29,7 +29,9 @@ use crate::commands::serve;
 use crate::commands::serve::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::serve::login;
 use crate::commands::serve::unix_socket::UnixSocket;
-use crate::commands::{datastore_routes, provider_routes, schema_and_edit_routes, version_routes};
+use crate::commands::{
+    datastore_routes, notifications, provider_routes, schema_and_edit_routes, version_routes,
+};
 use crate::endpoint;
 use crate::settings::{Access, OutputOptions, Settings};
 use espalier_terminal::output;
@@ -135,7 +137,8 @@ impl Serve {
         router = router.merge(audit::router(service.clone(), intake.clone()));
         resume_index_builds(served.documents.clone());
         let base_url = listen_options::base_url(&settings, listener.local_addr()?);
-        router = router.merge(self.anchors_router(&service, &settings, base_url, intake)?);
+        let (anchors, restconf) = self.anchors_router(&service, &settings, base_url, intake)?;
+        router = router.merge(anchors);
         let config = server::Config {
             service: Some(service.clone()),
             unix_socket: {
@@ -148,7 +151,7 @@ impl Serve {
         if let Some(socket) = &unix_socket {
             tracing::info!(path = %socket.path().display(), "serving on a Unix socket");
         }
-        runtime.block_on(self.listen(listener, config, &served, router))?;
+        runtime.block_on(self.listen(listener, config, &served, restconf, router))?;
         serve::audit::stop(&service);
         served.store.driver().flush_all()?;
         tracing::info!("stopped");
@@ -162,7 +165,7 @@ impl Serve {
         settings: &Settings,
         base_url: String,
         intake: Intake,
-    ) -> Result<Router> {
+    ) -> Result<(Router, Arc<RestconfServer>)> {
         let restconf = RestconfConfig {
             base_url,
             state_writes: match self.allow_state_writes {
@@ -179,13 +182,15 @@ impl Serve {
         let limits = AnchorLimits::default();
         let served = ServedAnchors::new(service.clone(), default, restconf, limits)?;
         served.watch();
+        let server = Arc::clone(served.server());
         let admin = datastore_routes::add(version_routes::add(AdminApi::new(intake)));
         let admin = provider_routes::add(admin);
-        let admin = schema_and_edit_routes::add(admin)
+        let admin = notifications::add(schema_and_edit_routes::add(admin))
             .described_read("/dataspaces", "The dataspaces, by page")
             .described_read("/dataspaces/{dataspace}/anchors", "The anchors, by page")
             .routes();
-        Ok(anchors::router(served, admin.of_each).merge(admin.description))
+        let router = anchors::router(served, admin.of_each).merge(admin.description);
+        Ok((router, server))
     }
 
     async fn listen(
@@ -193,6 +198,7 @@ impl Serve {
         listener: TcpListener,
         config: server::Config,
         served: &ServedStore,
+        restconf_server: Arc<RestconfServer>,
         router: Router,
     ) -> Result<()> {
         let scheme = match config.tls {
@@ -215,11 +221,12 @@ impl Serve {
         let service = config.service.clone();
         let stop = async move {
             stop.await;
-            // Otherwise a feed keeps its request open until the client closes it.
+            // Otherwise a feed or an event stream keeps its request open until the client closes it.
             documents.end_feeds();
             if let Some(service) = &service {
                 service.providers().end();
             }
+            restconf_server.end_event_streams();
         };
         server::serve(listener, router, config, stop).await?;
         Ok(())

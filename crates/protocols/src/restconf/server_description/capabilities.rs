@@ -1,13 +1,17 @@
 //! The capabilities of RESTCONF (RFC 8040 §9.1).
 
 /// The capabilities of this server, each with its section.
-pub(in crate::restconf) const CAPABILITIES: [&str; 6] = [
+pub(in crate::restconf) const CAPABILITIES: [&str; 8] = [
     // §9.1.2: without with-defaults, only values that clients set are reported.
     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit",
     // §4.8.2
     "urn:ietf:params:restconf:capability:depth:1.0",
     // §4.8.3
     "urn:ietf:params:restconf:capability:fields:1.0",
+    // §4.8.4
+    "urn:ietf:params:restconf:capability:filter:1.0",
+    // §4.8.7, §4.8.8
+    "urn:ietf:params:restconf:capability:replay:1.0",
     // §4.8.9
     "urn:ietf:params:restconf:capability:with-defaults:1.0",
     // RFC 8527 §3.2.1

@@ -18,14 +18,16 @@ use crate::tree::{Commit, CommitOptions, Datastore, Tree};
 const AUTHOR: &str = "espalier";
 
 impl Store {
-    /// Rolls back every confirmed commit whose timeout has passed; returns their number. A server must call
-    /// this periodically. Costs one read of a mostly empty range.
-    pub fn expire(&self) -> Result<usize> {
-        let mut count = 0;
+    /// Rolls back every confirmed commit whose timeout has passed; returns the running datastores where there was one. A
+    /// server must call this periodically. Costs one read of a mostly empty range.
+    pub fn expire(&self) -> Result<Vec<Tree>> {
+        let mut expired = Vec::new();
         for tree in self.locked_trees()? {
-            count += usize::from(tree.expire()?);
+            if tree.expire()? {
+                expired.push(tree.sibling_datastore(Datastore::Running, "")?);
+            }
         }
-        Ok(count)
+        Ok(expired)
     }
 }
 

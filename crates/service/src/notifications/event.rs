@@ -1,0 +1,151 @@
+//! An event of a stream.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use espalier_store::{Result, Timestamp};
+use espalier_yang::data::{Content, DataNode, DataTree};
+use espalier_yang::{InstancePath, Keys, NodeId, Schema, Step};
+
+use super::commit_event::CommitChanges;
+use super::encoding::Encoding;
+use crate::access::UserAccess;
+
+/// Where an event comes from, with its place there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventSource {
+    /// The event log, with the sequence number of the record.
+    Log(u64),
+    /// The history of running, with the version that the commit created.
+    Commit(u64),
+    /// The server itself; it is not recorded.
+    Server,
+}
+
+/// An event. Immutable, and shared by all its receivers: it is encoded at most once in each [`Encoding`].
+pub struct Event {
+    source: EventSource,
+    time: Timestamp,
+    schema: Arc<Schema>,
+    tree: DataTree,
+    /// The path of the notification.
+    path: InstancePath,
+    notification: NodeId,
+    /// For an event of a commit: the changed nodes.
+    changes: Option<Arc<CommitChanges>>,
+    documents: [OnceLock<Bytes>; 2],
+    frames: [OnceLock<Bytes>; 2],
+}
+
+impl Event {
+    /// An event with the content of a notification, which is inside the node at `parent`.
+    pub(super) fn new(
+        source: EventSource,
+        time: Timestamp,
+        schema: Arc<Schema>,
+        parent: &InstancePath,
+        content: DataNode,
+    ) -> Self {
+        let notification = content.node;
+        Self {
+            source,
+            time,
+            tree: DataTree {
+                nodes: vec![within(&schema, &parent.steps, content)],
+            },
+            schema,
+            path: parent.child(notification, Keys::None),
+            notification,
+            changes: None,
+            documents: Default::default(),
+            frames: Default::default(),
+        }
+    }
+
+    /// The same event as one of a commit.
+    pub(super) fn with_changes(self, changes: Arc<CommitChanges>) -> Self {
+        Self {
+            changes: Some(changes),
+            ..self
+        }
+    }
+
+    /// Where it comes from.
+    pub fn source(&self) -> EventSource {
+        self.source
+    }
+
+    /// When it occurred.
+    pub fn time(&self) -> Timestamp {
+        self.time
+    }
+
+    /// The schema of its content.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The notification; one that is inside data, with the nodes around it and their keys.
+    pub fn tree(&self) -> &DataTree {
+        &self.tree
+    }
+
+    /// The module that defines the notification.
+    pub fn module(&self) -> &str {
+        let module = self.schema.node(self.notification).module;
+        &self.schema.module(module).name
+    }
+
+    /// The name of the notification.
+    pub fn name(&self) -> &str {
+        &self.schema.node(self.notification).name
+    }
+
+    /// Its document in an encoding.
+    pub fn document(&self, encoding: Encoding) -> &Bytes {
+        self.documents[encoding as usize].get_or_init(|| encoding.encode(self))
+    }
+
+    /// Its document in the framing of a front end, made once: all front ends of a process use the same framing.
+    pub fn frame(&self, encoding: Encoding, frame: impl FnOnce(&[u8]) -> Vec<u8>) -> &Bytes {
+        let place = &self.frames[encoding as usize];
+        place.get_or_init(|| frame(self.document(encoding)).into())
+    }
+
+    /// The bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.document(Encoding::Json).len()
+    }
+
+    /// The event as a user may see it (RFC 8341 §3.4.6); `None` if the user may not. `access` returns what the user may do
+    /// with data of a schema.
+    pub(super) fn visible(
+        self: &Arc<Self>,
+        access: &dyn Fn(&Arc<Schema>) -> Result<Arc<UserAccess>>,
+    ) -> Result<Option<Arc<Self>>> {
+        let of_event = access(&self.schema)?;
+        let is_readable = match self.path.steps.len() {
+            1 => of_event.may_receive(&self.schema, self.notification),
+            _ => of_event.may_read(&self.path),
+        };
+        Ok(match &self.changes {
+            _ if !is_readable => None,
+            Some(changes) => changes.visible(self, &*access(changes.schema())?),
+            None => Some(Arc::clone(self)),
+        })
+    }
+}
+
+/// A node inside the nodes of a path, with their keys.
+fn within(schema: &Schema, steps: &[Step], content: DataNode) -> DataNode {
+    steps.iter().rev().fold(content, |inner, step| {
+        let keys = match &step.keys {
+            Keys::Values(values) => values.as_slice(),
+            Keys::None | Keys::Position(_) => &[],
+        };
+        let named = schema.node(step.node).keys().iter().zip(keys);
+        let keys = named.map(|(&key, value)| DataNode::new(key, Content::Value(value.clone())));
+        let children = keys.chain([inner]).collect();
+        DataNode::new(step.node, Content::Inner(children))
+    })
+}

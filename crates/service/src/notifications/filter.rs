@@ -1,0 +1,67 @@
+//! Filters on the content of events.
+
+use std::fmt;
+
+use espalier_yang::data::TreeInstances;
+use espalier_yang::xpath::Expression;
+use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
+use espalier_yang::{DataError, ErrorTag, Instances};
+
+use super::event::Event;
+use super::subtree_filter::SubtreeFilter;
+
+/// The maximum number of nodes that a filter may visit for one event. An event that needs more is not delivered.
+pub const FILTER_STEPS_MAX: u64 = 100_000;
+
+/// A filter: an event that does not match is not delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventFilter {
+    /// An expression, evaluated at the root of the event: true, or a node-set that is not empty.
+    XPath(Expression),
+    /// A subtree filter: it selects something.
+    Subtree(SubtreeFilter),
+}
+
+impl EventFilter {
+    /// Parses an XPath filter. Prefixes are names of modules; a name without a prefix is that of any module (RFC 8040
+    /// §4.8.4).
+    ///
+    /// # Errors
+    /// `invalid-value`.
+    pub fn parse_xpath(text: &str) -> Result<Self, DataError> {
+        let parsed = Expression::parse(text, &|prefix| prefix.map(Into::into));
+        parsed.map(Self::XPath).map_err(|error| {
+            let message = format!("the filter is no XPath expression: {error}");
+            DataError::new(ErrorTag::InvalidValue, message)
+        })
+    }
+
+    /// Whether an event matches.
+    pub fn matches(&self, event: &Event) -> bool {
+        match self {
+            Self::Subtree(filter) => filter.matches(event.schema(), event.tree()),
+            Self::XPath(expression) => {
+                let instances = TreeInstances::new(event.schema(), event.tree());
+                let limits = Limits {
+                    steps_max: FILTER_STEPS_MAX,
+                    ..Limits::default()
+                };
+                let root = Item::Inner(instances.root());
+                let result = Evaluator::new(&instances, limits).test(expression, &root);
+                result.unwrap_or_else(|error| {
+                    tracing::debug!(%error, filter = %expression.text, "a filter has no value");
+                    false
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Display for EventFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::XPath(expression) => f.write_str(&expression.text),
+            Self::Subtree(_) => f.write_str("a subtree filter"),
+        }
+    }
+}

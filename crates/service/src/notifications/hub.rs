@@ -1,0 +1,162 @@
+//! The receivers of an anchor in this process, and the position up to which they have the events.
+
+use std::sync::Arc;
+
+use espalier_keyspace::GroupQueue;
+use espalier_store::{Error, NewEvent, Result, Tree};
+use espalier_yang::ErrorTag;
+use parking_lot::Mutex;
+
+use super::context::EventContext;
+use super::event::{Event, EventSource};
+use super::follow;
+use super::group::{Groups, Selector};
+use super::receiver::Receiver;
+use super::stream::Source;
+
+/// The maximum bytes of the events that are appended together, except that one event is always taken.
+const GROUP_BYTES_MAX: usize = 1 << 20;
+
+/// The next events of each source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Position {
+    /// The sequence number in the event log.
+    pub sequence: u64,
+    /// The version of running.
+    pub version: u64,
+}
+
+impl Position {
+    /// Whether an event is at or after this position.
+    pub fn is_before(&self, event: &Event) -> bool {
+        match event.source() {
+            EventSource::Log(sequence) => self.sequence <= sequence,
+            EventSource::Commit(version) => self.version <= version,
+            EventSource::Server => true,
+        }
+    }
+
+    /// The position after all events that there are now.
+    pub fn newest(tree: &Tree) -> Result<Self> {
+        Ok(Self {
+            sequence: tree.event_log()?.last + 1,
+            version: tree.view()?.version()? + 1,
+        })
+    }
+}
+
+/// The notifications of one anchor in this process.
+pub(super) struct Hub {
+    state: Mutex<HubState>,
+    appending: GroupQueue<NewEvent, std::result::Result<u64, Error>>,
+}
+
+#[derive(Default)]
+pub(super) struct HubState {
+    pub groups: Groups,
+    /// Up to where the receivers have the events.
+    pub position: Position,
+    /// Whether a thread follows the log, and the commits.
+    is_followed: [bool; 2],
+}
+
+impl HubState {
+    /// Ends the following of a source if no receiver needs it. Returns whether it ended.
+    pub fn stop_if_unused(&mut self, source: Source) -> bool {
+        let is_needed = self.groups.any(|stream| stream.has(source));
+        self.is_followed[source as usize] &= is_needed;
+        !is_needed
+    }
+
+    /// Ends the following of a source, and all subscriptions.
+    pub fn fail(&mut self, source: Source, reason: &'static str) {
+        self.is_followed[source as usize] = false;
+        self.groups.close(reason);
+    }
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            appending: GroupQueue::new(GROUP_BYTES_MAX, NewEvent::bytes),
+        }
+    }
+}
+
+impl Hub {
+    pub fn state(&self) -> parking_lot::MutexGuard<'_, HubState> {
+        self.state.lock()
+    }
+
+    /// Whether anybody receives events.
+    pub fn has_receivers(&self) -> bool {
+        !self.state.lock().groups.is_empty()
+    }
+
+    /// Adds a receiver. It gets all events that are appended after the call, and may get some that were appended before.
+    ///
+    /// # Errors
+    /// Those of the engine, and of starting a thread.
+    pub fn join(
+        self: &Arc<Self>,
+        context: &Arc<dyn EventContext>,
+        tree: &Tree,
+        selector: &Selector,
+    ) -> Result<Arc<Receiver>> {
+        let receiver = Arc::new(Receiver::default());
+        let mut state = self.state.lock();
+        for source in selector.stream.sources() {
+            if !state.is_followed[source as usize] {
+                follow::start(self, &mut state, context, tree, source)?;
+                state.is_followed[source as usize] = true;
+            }
+        }
+        state.groups.add(selector, Arc::clone(&receiver));
+        Ok(receiver)
+    }
+
+    /// Removes a receiver. Returns the position up to which its queue has the events.
+    pub fn leave(&self, receiver: &Arc<Receiver>) -> Position {
+        let mut state = self.state.lock();
+        state.groups.remove(receiver);
+        state.position
+    }
+
+    /// Delivers an event that is not recorded.
+    pub fn deliver(&self, context: &dyn EventContext, tree: &Tree, event: &Arc<Event>) {
+        self.state.lock().groups.deliver(context, tree, event);
+    }
+
+    /// Appends an event to the log, together with those of other threads.
+    pub fn append(&self, tree: &Tree, event: NewEvent) -> Result<u64> {
+        let appended = self
+            .appending
+            .submit(event, &|events| append_all(tree, &events));
+        appended.unwrap_or_else(|| {
+            let message = "the thread that stored the notification failed";
+            Err(Error::data(ErrorTag::OperationFailed, message))
+        })
+    }
+}
+
+/// Appends events of several threads; returns a result for each.
+fn append_all(tree: &Tree, events: &[NewEvent]) -> Vec<std::result::Result<u64, Error>> {
+    let mut results = Vec::with_capacity(events.len());
+    for events in events.chunks(tree.appended_events_max()) {
+        match tree.append_events(events) {
+            Ok(last) => {
+                let first = last + 1 - events.len() as u64;
+                results.extend((first..=last).map(Ok));
+            }
+            Err(error) => {
+                let message = error.to_string();
+                results.push(Err(error));
+                let others = (1..events.len())
+                    .map(|_| Err(Error::data(ErrorTag::OperationFailed, message.clone())));
+                results.extend(others);
+            }
+        }
+    }
+    results
+}

@@ -1,0 +1,63 @@
+//! Notifications: event streams (RFC 5277, RFC 8639), their log, and subscriptions with replay.
+//!
+//! A notification is sent with [`SessionDatastore::notify`](crate::SessionDatastore::notify): it is validated, stored in
+//! the event log of the anchor ([`espalier_store::Tree::append_events`]), and then delivered to the receivers of all
+//! processes that have the store open. [`SessionDatastore::subscribe`](crate::SessionDatastore::subscribe) begins a
+//! [`Subscription`].
+//!
+//! | file | content |
+//! |---|---|
+//! | `stream.rs` | the event streams |
+//! | `event.rs` | an event, with its encodings |
+//! | `encoding.rs` | the encodings of an event |
+//! | `new_event.rs` | validates a notification that is to be sent, and makes its record |
+//! | `logged_event.rs` | from a record of the log to an event |
+//! | `commit_event.rs` | from a commit to events |
+//! | `session_event.rs` | the notifications of sessions and confirmed commits (RFC 6470) |
+//! | `filter.rs`, `subtree_filter.rs` | filters on the content: XPath, and subtrees (RFC 6241 §6) |
+//! | `context.rs` | what the delivery needs of the service |
+//! | `group.rs` | the receivers with the same stream, filter and user, which share the decisions |
+//! | `receiver.rs` | the bounded queue of one receiver |
+//! | `hub.rs` | the receivers of an anchor; `follow.rs` feeds them |
+//! | `replay.rs` | reads past events |
+//! | `subscription.rs` | a subscription: replay, then live events |
+//! | `settings.rs` | changes of settings |
+//! | `service_notifications.rs` | what the service has of this |
+//!
+//! The key decision: a sender only commits to the log. A thread of each process with receivers follows the log and fills
+//! their queues, so a sender never waits for a receiver, and receivers in all processes get the same events. Commits are
+//! not sent at all: their events are made from the history of the datastore when somebody receives them (decision 0073).
+
+mod commit_event;
+mod context;
+mod encoding;
+mod event;
+mod filter;
+mod follow;
+mod group;
+mod hub;
+mod logged_event;
+mod new_event;
+mod receiver;
+mod replay;
+mod service_notifications;
+mod session_event;
+mod settings;
+mod stream;
+mod subscription;
+mod subtree_filter;
+
+pub use crate::time_text::parse_time;
+pub use commit_event::EVENT_CHANGES_MAX;
+pub(crate) use context::EventContext;
+pub use encoding::{Encoding, completion};
+pub use event::{Event, EventSource};
+pub use filter::{EventFilter, FILTER_STEPS_MAX};
+pub use new_event::Notification;
+pub use receiver::{RECEIVER_BYTES_MAX, RECEIVER_EVENTS_MAX};
+pub(crate) use service_notifications::ServiceNotifications;
+pub use session_event::ConfirmEvent;
+pub(crate) use settings::patched;
+pub use stream::{COMMITS_STREAM, NETCONF_STREAM, Stream, StreamInfo};
+pub use subscription::{Delivery, Polled, Subscription, SubscriptionOptions};
+pub use subtree_filter::{SUBTREE_FILTER_DEPTH_MAX, SubtreeFilter};

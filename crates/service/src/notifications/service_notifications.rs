@@ -1,0 +1,165 @@
+//! What the service has of notifications: the hubs of the anchors, and the notifications of the server itself.
+
+use std::sync::Arc;
+
+use espalier_store::{NewEvent, Result, Tree};
+use espalier_yang::Schema;
+use espalier_yang::data::{DataTree, PrintOptions, json};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use super::hub::Hub;
+use super::new_event::{Notification, event_name};
+use super::session_event::{self, ConfirmEvent};
+use super::subscription::{Subscription, SubscriptionOptions};
+use crate::service::Service;
+use crate::session::{Session, TerminationReason};
+
+/// When there are more hubs, those without receivers are removed.
+const HUBS_MAX: usize = 1000;
+
+/// The notifications of a service.
+#[derive(Default)]
+pub(crate) struct ServiceNotifications {
+    /// By the number of the anchor, with running of it.
+    hubs: Mutex<FxHashMap<u64, (Tree, Arc<Hub>)>>,
+}
+
+impl ServiceNotifications {
+    fn hub(&self, tree: &Tree) -> Arc<Hub> {
+        let mut hubs = self.hubs.lock();
+        if hubs.len() > HUBS_MAX {
+            hubs.retain(|_, (_, hub)| Arc::strong_count(hub) > 1);
+        }
+        let new = || (tree.clone(), Arc::default());
+        let (_, hub) = hubs.entry(tree.anchor_id()).or_insert_with(new);
+        Arc::clone(hub)
+    }
+
+    /// The hubs with receivers.
+    fn with_receivers(&self) -> Vec<(Tree, Arc<Hub>)> {
+        let hubs: Vec<_> = self.hubs.lock().values().cloned().collect();
+        let receiving = hubs.into_iter().filter(|(_, hub)| hub.has_receivers());
+        receiving.collect()
+    }
+}
+
+/// The notification of an event of the server, made for a schema.
+type MakeContent<'a> = &'a dyn Fn(&Arc<Schema>) -> DataTree;
+
+impl Service {
+    /// Sends a notification of an anchor: validates it, and stores it in its event log. Returns its sequence number.
+    pub(crate) fn send(&self, running: &Tree, notification: Notification) -> Result<u64> {
+        let event = notification.validated(running)?;
+        self.notifications().hub(running).append(running, event)
+    }
+
+    /// Begins a subscription to the events of an anchor.
+    pub(crate) fn subscribe(
+        &self,
+        session: &Arc<Session>,
+        running: Tree,
+        options: SubscriptionOptions,
+    ) -> Result<Subscription> {
+        let hub = self.notifications().hub(&running);
+        Subscription::new(
+            self.event_context(),
+            Arc::clone(session),
+            running,
+            hub,
+            options,
+        )
+    }
+
+    /// Notifies receivers that a session began.
+    pub(crate) fn notify_session_start(&self, session: &Session) {
+        self.notify_all(&|schema| session_event::session_start(schema, session));
+    }
+
+    /// Notifies receivers that a session ended.
+    pub(crate) fn notify_session_end(&self, session: &Session, reason: TerminationReason) {
+        self.notify_all(&|schema| session_event::session_end(schema, session, reason));
+    }
+
+    /// Notifies receivers of a phase of a confirmed commit of an anchor.
+    pub(crate) fn notify_confirmed_commit(
+        &self,
+        tree: &Tree,
+        session: Option<&Session>,
+        phase: ConfirmEvent,
+    ) {
+        let content =
+            |schema: &Arc<Schema>| session_event::confirmed_commit(schema, session, phase);
+        let hub = self.notifications().hub(tree);
+        self.notify_one(tree, &hub, &content);
+    }
+
+    /// Notifies the receivers of all anchors, and records the event in the log of the default anchor if its settings
+    /// require it.
+    fn notify_all(&self, content: MakeContent<'_>) {
+        let served = self.configuration().served();
+        let served = served.map(|tree| (self.notifications().hub(&tree), tree));
+        for (tree, hub) in self.notifications().with_receivers() {
+            let is_served = served
+                .as_ref()
+                .is_some_and(|(_, served)| served.has_same_anchor(&tree));
+            if !is_served {
+                self.deliver_unrecorded(&tree, &hub, content);
+            }
+        }
+        if let Some((hub, tree)) = served {
+            self.notify_one(&tree, &hub, content);
+        }
+    }
+
+    fn notify_one(&self, tree: &Tree, hub: &Hub, content: MakeContent<'_>) {
+        let settings = tree.event_settings().unwrap_or_default();
+        match settings.record_sessions {
+            true => self.record(tree, hub, content),
+            false => self.deliver_unrecorded(tree, hub, content),
+        }
+    }
+
+    fn deliver_unrecorded(&self, tree: &Tree, hub: &Hub, content: MakeContent<'_>) {
+        if !hub.has_receivers() {
+            return;
+        }
+        let event = self.server_schema().map(|schema| {
+            let content = content(&schema);
+            session_event::unrecorded(schema, tree.store().now(), content)
+        });
+        match event {
+            Ok(Some(event)) => hub.deliver(&*self.event_context(), tree, &Arc::new(event)),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "a notification of the server was not made"),
+        }
+    }
+
+    fn record(&self, tree: &Tree, hub: &Hub, content: MakeContent<'_>) {
+        let recorded = self.server_schema().and_then(|schema| {
+            let content = content(&schema);
+            let Some(node) = content.nodes.first() else {
+                return Ok(());
+            };
+            let mut printer = json::Printer::new(&schema, Vec::new(), PrintOptions::default());
+            // Writing to memory does not fail.
+            let _ = content.emit(&mut printer);
+            let event = NewEvent {
+                time: None,
+                name: event_name(&schema, node.node),
+                parent: String::new(),
+                content: printer.finish().unwrap_or_default(),
+            };
+            hub.append(tree, event).map(drop)
+        });
+        if let Err(error) = recorded {
+            tracing::warn!(%error, "a notification of the server was not recorded");
+        }
+    }
+
+    /// Whether a notification of the server itself would be received or recorded.
+    pub(crate) fn notifies_of_server_events(&self, tree: &Tree) -> Result<bool> {
+        let has_receivers = self.notifications().hub(tree).has_receivers();
+        Ok(has_receivers || tree.event_settings()?.record_sessions)
+    }
+}

@@ -1,0 +1,153 @@
+//! The event streams of an anchor.
+
+use espalier_store::{EventLogState, EventSettings, Timestamp};
+use espalier_yang::schema::NodeKind;
+use espalier_yang::{DataError, ErrorTag, Schema};
+
+use super::event::Event;
+
+/// The name of the stream with all events (RFC 5277 §3.2.3).
+pub const NETCONF_STREAM: &str = "NETCONF";
+
+/// The name of the stream with the commits of running.
+pub const COMMITS_STREAM: &str = "espalier-commits";
+
+/// The module of the notification of a commit.
+pub(super) const COMMIT_MODULE: &str = "espalier-notifications";
+
+/// The module of the server's notifications (RFC 6470).
+pub(super) const BASE_MODULE: &str = "ietf-netconf-notifications";
+
+/// An event stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// All events.
+    #[default]
+    Netconf,
+    /// The commits of running.
+    Commits,
+    /// The notifications that a module defines.
+    Module(Box<str>),
+}
+
+/// The description of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamInfo {
+    /// Its name.
+    pub name: String,
+    /// What it has.
+    pub description: String,
+    /// When the log of its past events began; `None` if nothing was recorded yet.
+    pub created: Option<Timestamp>,
+    /// When the newest event that was deleted from the log was recorded; `None` if none was.
+    pub aged: Option<Timestamp>,
+}
+
+impl Stream {
+    /// The stream with a name.
+    ///
+    /// # Errors
+    /// `invalid-value` if there is none.
+    pub fn parse(name: &str, schema: &Schema, settings: &EventSettings) -> Result<Self, DataError> {
+        match name {
+            NETCONF_STREAM => Ok(Self::Netconf),
+            COMMITS_STREAM => Ok(Self::Commits),
+            _ if settings.module_streams && modules(schema).contains(&name) => {
+                Ok(Self::Module(name.into()))
+            }
+            _ => {
+                let message = format!("there is no event stream “{name}”");
+                Err(DataError::new(ErrorTag::InvalidValue, message))
+            }
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Netconf => NETCONF_STREAM,
+            Self::Commits => COMMITS_STREAM,
+            Self::Module(name) => name,
+        }
+    }
+
+    /// The streams of an anchor.
+    pub fn list(schema: &Schema, settings: &EventSettings, log: &EventLogState) -> Vec<StreamInfo> {
+        let logged = |name: &str, description: String| StreamInfo {
+            name: name.to_owned(),
+            description,
+            created: (log.last > 0).then_some(log.created),
+            aged: (log.aged > Timestamp::default()).then_some(log.aged),
+        };
+        let mut streams = vec![
+            logged(NETCONF_STREAM, "All events".to_owned()),
+            StreamInfo {
+                name: COMMITS_STREAM.to_owned(),
+                description: "Commits of running".to_owned(),
+                created: None,
+                aged: None,
+            },
+        ];
+        if settings.module_streams {
+            let of_module = |name: &&str| logged(name, format!("Notifications of {name}"));
+            streams.extend(modules(schema).iter().map(of_module));
+        }
+        streams
+    }
+
+    /// Whether an event is in the stream.
+    pub(super) fn includes(&self, event: &Event) -> bool {
+        match self {
+            Self::Netconf => true,
+            Self::Commits => event.module() == COMMIT_MODULE,
+            Self::Module(module) => event.module() == &**module,
+        }
+    }
+
+    /// Whether it has events of a source.
+    pub(super) fn has(&self, source: Source) -> bool {
+        match (self, source) {
+            (Self::Netconf, _) | (Self::Commits, Source::Commits) => true,
+            (Self::Commits, Source::Log) => false,
+            (Self::Module(_), Source::Log) => true,
+            (Self::Module(module), Source::Commits) => {
+                [COMMIT_MODULE, BASE_MODULE].contains(&&**module)
+            }
+        }
+    }
+
+    /// The sources of its events.
+    pub(super) fn sources(&self) -> Vec<Source> {
+        let all = Source::ALL.into_iter();
+        all.filter(|source| self.has(*source)).collect()
+    }
+}
+
+/// A source of recorded events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The event log.
+    Log,
+    /// The history of running.
+    Commits,
+}
+
+impl Source {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Log, Self::Commits];
+}
+
+/// The modules that define notifications, in the order of the schema.
+fn modules(schema: &Schema) -> Vec<&str> {
+    let mut modules: Vec<&str> = Vec::new();
+    let notifications = schema
+        .nodes()
+        .filter(|node| matches!(node.kind, NodeKind::Notification));
+    for node in notifications {
+        let name = &*schema.module(node.module).name;
+        if !modules.contains(&name) {
+            modules.push(name);
+        }
+    }
+    modules
+}

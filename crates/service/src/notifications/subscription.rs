@@ -1,0 +1,401 @@
+//! A subscription: past events, then those that follow, each once.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use espalier_store::{Error, Result, Timestamp, Tree};
+use espalier_yang::{DataError, ErrorTag};
+
+use super::context::EventContext;
+use super::event::Event;
+use super::filter::EventFilter;
+use super::group::Selector;
+use super::hub::{Hub, Position};
+use super::receiver::{Received, Receiver};
+use super::replay::{Replay, ReplayPage, Times};
+use super::stream::Stream;
+use crate::session::Session;
+
+/// How often a waiting subscription looks whether its session was killed or its time is over.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How often a subscription reads what its queue could not take, before it becomes a slow receiver.
+const CATCH_UPS_MAX: u32 = 8;
+
+/// What a subscription delivers.
+#[derive(Clone, Debug, Default)]
+pub struct SubscriptionOptions {
+    /// The stream.
+    pub stream: Stream,
+    /// The filter.
+    pub filter: Option<Arc<EventFilter>>,
+    /// Also past events, from this time on.
+    pub start: Option<Timestamp>,
+    /// No events after this time; the subscription then ends.
+    pub stop: Option<Timestamp>,
+}
+
+/// What a subscription delivers next.
+#[derive(Clone)]
+pub enum Delivery {
+    /// An event.
+    Event(Arc<Event>),
+    /// Events that are not delivered before the next one: this many were dropped, because the receiver was too slow or
+    /// they were deleted from the log before they were read. The filter and the access rules may exclude some of them.
+    Lost(u64),
+    /// All past events were delivered (RFC 5277 §2.1.1 `replayComplete`).
+    ReplayComplete,
+    /// The stop time is over (RFC 5277 §2.1.1 `notificationComplete`). The subscription has ended.
+    Completed,
+    /// The subscription has ended for this reason.
+    Terminated(&'static str),
+}
+
+/// The state of a subscription, for a task that must not block.
+pub enum Polled {
+    /// The next delivery.
+    Delivery(Delivery),
+    /// [`Subscription::read`] has to be called where it may block.
+    MustRead,
+    /// The subscription has ended, and everything was delivered.
+    Ended,
+}
+
+enum Phase {
+    /// Past events are read, before the receiver joined.
+    Replay(Replay),
+    /// The events between the last one that was read and the joining are read. This is repeated, a number of times, if the
+    /// queue was full meanwhile.
+    CatchUp(Replay, u32),
+    /// The receiver has joined. Events before this position were delivered without it.
+    Live(Position),
+    /// The events between the leaving of the receiver and the stop time are read.
+    Rest(Replay),
+    Ended,
+}
+
+/// A subscription. Dropping it ends it.
+pub struct Subscription {
+    context: Arc<dyn EventContext>,
+    tree: Tree,
+    selector: Selector,
+    times: Times,
+    hub: Arc<Hub>,
+    receiver: Option<Arc<Receiver>>,
+    phase: Phase,
+    ready: VecDeque<Delivery>,
+}
+
+impl Subscription {
+    pub(super) fn new(
+        context: Arc<dyn EventContext>,
+        session: Arc<Session>,
+        tree: Tree,
+        hub: Arc<Hub>,
+        options: SubscriptionOptions,
+    ) -> Result<Self> {
+        let now = tree.store().now();
+        let times = Times {
+            start: options.start,
+            stop: options.stop,
+        };
+        check_times(times, now)?;
+        let sources = options.stream.sources();
+        let selector = Selector {
+            stream: options.stream,
+            filter: options.filter,
+            session,
+        };
+        let mut subscription = Self {
+            phase: Phase::Ended,
+            receiver: None,
+            ready: VecDeque::new(),
+            context,
+            tree,
+            selector,
+            times,
+            hub,
+        };
+        subscription.phase = match times.start {
+            Some(_) => Phase::Replay(Replay::from_time(&subscription.tree, &sources, times)?),
+            None => {
+                let position = Position::newest(&subscription.tree)?;
+                subscription.join()?;
+                Phase::CatchUp(Replay::new(&sources, position, times), 0)
+            }
+        };
+        if times.start.is_none() {
+            // Usually there is nothing to read, and the receiver is ready.
+            subscription.read()?;
+        }
+        Ok(subscription)
+    }
+
+    fn join(&mut self) -> Result<()> {
+        let receiver = self.hub.join(&self.context, &self.tree, &self.selector)?;
+        self.receiver = Some(receiver);
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        if let Some(receiver) = self.receiver.take() {
+            self.hub.leave(&receiver);
+        }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &Stream {
+        &self.selector.stream
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.selector.session
+    }
+
+    /// Whether the subscription has ended, and everything was delivered.
+    pub fn is_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended) && self.ready.is_empty()
+    }
+
+    /// Returns the next delivery, and waits for it up to a timeout; `None` if there is none in that time, or if the
+    /// subscription has ended.
+    ///
+    /// # Errors
+    /// Those of the engine. A later call tries again.
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<Delivery>> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            match self.step() {
+                Step::Delivery(delivery) => return Ok(Some(delivery)),
+                Step::Ended => return Ok(None),
+                Step::MustRead => self.read()?,
+                Step::Wait => {
+                    let now = Instant::now();
+                    if now >= deadline {
+                        return Ok(None);
+                    }
+                    let receiver = self.receiver.clone();
+                    let until = deadline.min(now + self.wait_max());
+                    if let Some(received) = receiver.and_then(|receiver| receiver.wait(until)) {
+                        self.receive(received);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next delivery, for a task. If it is pending, the task is woken by an event; it also has to poll again after
+    /// [`Self::wait_max`].
+    pub fn poll(&mut self, context: &Context<'_>) -> Poll<Polled> {
+        loop {
+            match self.step() {
+                Step::Delivery(delivery) => return Poll::Ready(Polled::Delivery(delivery)),
+                Step::MustRead => return Poll::Ready(Polled::MustRead),
+                Step::Ended => return Poll::Ready(Polled::Ended),
+                Step::Wait => {}
+            }
+            let Some(receiver) = self.receiver.clone() else {
+                return Poll::Ready(Polled::Ended);
+            };
+            match receiver.poll(context) {
+                Poll::Ready(received) => self.receive(received),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// The time after which a waiting subscription looks whether it ends.
+    pub fn wait_max(&self) -> Duration {
+        let now = self.tree.store().now();
+        let left = self.times.stop.map(|stop| stop.since(now));
+        // The event of the last millisecond is included.
+        let left = left.map(|left| left + Duration::from_millis(1));
+        left.map_or(CHECK_INTERVAL, |left| left.min(CHECK_INTERVAL))
+    }
+
+    fn step(&mut self) -> Step {
+        if self.selector.session.is_killed() && !matches!(self.phase, Phase::Ended) {
+            self.ready.clear();
+            self.end(Delivery::Terminated("the session was killed"));
+        }
+        if let Some(delivery) = self.ready.pop_front() {
+            return Step::Delivery(delivery);
+        }
+        match &self.phase {
+            Phase::Ended => Step::Ended,
+            Phase::Replay(_) | Phase::CatchUp(..) | Phase::Rest(_) => Step::MustRead,
+            Phase::Live(_) => self.live_step(),
+        }
+    }
+
+    fn live_step(&mut self) -> Step {
+        while let Some(received) = self.receiver.as_ref().and_then(|receiver| receiver.take()) {
+            self.receive(received);
+            if let Some(delivery) = self.ready.pop_front() {
+                return Step::Delivery(delivery);
+            }
+        }
+        if self.is_over() {
+            self.begin_rest();
+        }
+        match (self.ready.pop_front(), &self.phase) {
+            (Some(delivery), _) => Step::Delivery(delivery),
+            (None, Phase::Live(_)) => Step::Wait,
+            (None, Phase::Ended) => Step::Ended,
+            (None, _) => Step::MustRead,
+        }
+    }
+
+    /// Whether the stop time has passed.
+    fn is_over(&self) -> bool {
+        let now = self.tree.store().now();
+        self.times.stop.is_some_and(|stop| now > stop)
+    }
+
+    /// Leaves the receivers, and reads what they did not get yet.
+    fn begin_rest(&mut self) {
+        let (&Phase::Live(mut position), Some(receiver)) = (&self.phase, self.receiver.take())
+        else {
+            return;
+        };
+        let reached = self.hub.leave(&receiver);
+        while let Some(received) = receiver.take() {
+            self.receive(received);
+        }
+        position.sequence = position.sequence.max(reached.sequence);
+        position.version = position.version.max(reached.version);
+        let sources = self.selector.stream.sources();
+        self.phase = Phase::Rest(Replay::new(&sources, position, self.times));
+    }
+
+    /// Takes an event of the queue.
+    fn receive(&mut self, received: Received) {
+        if !matches!(self.phase, Phase::Live(_)) {
+            return;
+        }
+        match received {
+            Received::Lost(count) => self.ready.push_back(Delivery::Lost(count)),
+            Received::Closed(reason) => self.end(Delivery::Terminated(reason)),
+            Received::Event(event) => {
+                if self.times.include(event.time()) {
+                    self.ready.push_back(Delivery::Event(event));
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, last: Delivery) {
+        self.ready.push_back(last);
+        self.leave();
+        self.phase = Phase::Ended;
+    }
+
+    /// Reads past events. Blocks.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn read(&mut self) -> Result<()> {
+        let (Phase::Replay(replay) | Phase::CatchUp(replay, _) | Phase::Rest(replay)) =
+            &mut self.phase
+        else {
+            return Ok(());
+        };
+        if !replay.is_finished() {
+            if !self.tree.is_current()? {
+                self.tree = self.context.reopened(&self.tree)?;
+            }
+            let page = replay.read(&*self.context, &self.tree)?;
+            let is_finished = replay.is_finished();
+            self.deliver(page)?;
+            if !is_finished {
+                return Ok(());
+            }
+        }
+        self.advance()
+    }
+
+    /// Begins the next phase, after all past events of this one were read.
+    fn advance(&mut self) -> Result<()> {
+        let sources = self.selector.stream.sources();
+        match std::mem::replace(&mut self.phase, Phase::Ended) {
+            Phase::Replay(replay) if self.is_over() => {
+                drop(replay);
+                self.ready.push_back(Delivery::ReplayComplete);
+                self.end(Delivery::Completed);
+            }
+            Phase::Replay(mut replay) => {
+                self.join()?;
+                replay.read_on(&sources);
+                self.phase = Phase::CatchUp(replay, 0);
+            }
+            Phase::CatchUp(mut replay, tries) => {
+                let receiver = self.receiver.as_ref();
+                let lost = receiver.map_or(0, |receiver| receiver.begin_at(replay.position));
+                if lost > 0 && tries < CATCH_UPS_MAX {
+                    replay.read_on(&sources);
+                    self.phase = Phase::CatchUp(replay, tries + 1);
+                    return Ok(());
+                }
+                if self.times.start.is_some() {
+                    self.ready.push_back(Delivery::ReplayComplete);
+                }
+                if lost > 0 {
+                    self.ready.push_back(Delivery::Lost(lost));
+                }
+                self.phase = Phase::Live(replay.position);
+            }
+            Phase::Rest(_) => self.end(Delivery::Completed),
+            phase @ (Phase::Live(_) | Phase::Ended) => self.phase = phase,
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, page: ReplayPage) -> Result<()> {
+        if page.deleted > 0 {
+            self.ready.push_back(Delivery::Lost(page.deleted));
+        }
+        for event in &page.events {
+            let selected = self.selector.select(&*self.context, &self.tree, event, 1)?;
+            self.ready.extend(selected.map(Delivery::Event));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// What a subscription does next.
+enum Step {
+    Delivery(Delivery),
+    MustRead,
+    Wait,
+    Ended,
+}
+
+/// Rejects times that RFC 5277 §2.1.1 does not allow.
+fn check_times(times: Times, now: Timestamp) -> Result<()> {
+    let wrong = match times {
+        Times {
+            start: Some(start), ..
+        } if start > now => "the start time is in the future",
+        Times {
+            start: Some(start),
+            stop: Some(stop),
+        } if stop < start => "the stop time is before the start time",
+        Times {
+            start: None,
+            stop: Some(stop),
+        } if stop < now => {
+            "the stop time is in the past: without a start time, no events are replayed"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::from(DataError::new(ErrorTag::InvalidValue, wrong)))
+}

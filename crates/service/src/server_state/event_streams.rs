@@ -1,0 +1,67 @@
+//! The event streams of `nc-notifications` (RFC 5277 §3.4) and `ietf-subscribed-notifications` (RFC 8639 §3.1), where the
+//! models of the anchor have these modules.
+
+use espalier_store::{ProviderError, ProviderRequest, Result};
+use espalier_yang::data::DataTree;
+
+use super::providers::AnchorState;
+use super::state_nodes::StateNodes;
+use crate::notifications::{Stream, StreamInfo};
+use crate::time_text::time_text;
+
+/// The streams of a served anchor.
+pub(super) fn streams_of(state: &AnchorState) -> Result<Vec<StreamInfo>> {
+    let running = state.served.anchor.running();
+    let (settings, log) = (running.event_settings()?, running.event_log()?);
+    Ok(Stream::list(running.schema(), &settings, &log))
+}
+
+/// `/netconf/streams`.
+pub(super) fn netconf(
+    state: &AnchorState,
+    request: &ProviderRequest,
+) -> std::result::Result<DataTree, ProviderError> {
+    let streams = streams_of(state)?;
+    let top = ("nc-notifications", "netconf");
+    Ok(StateNodes::tree(&request.schema, top, |top| {
+        top.inner("streams", |list| {
+            for stream in &streams {
+                list.inner("stream", |entry| {
+                    entry.leaf("name", &stream.name);
+                    entry.leaf("description", &stream.description);
+                    entry.leaf("replaySupport", "true");
+                    if let Some(created) = stream.created {
+                        entry.leaf("replayLogCreationTime", &time_text(created));
+                    }
+                    if let Some(aged) = stream.aged {
+                        entry.leaf("replayLogAgedTime", &time_text(aged));
+                    }
+                });
+            }
+        });
+    }))
+}
+
+/// `/streams`.
+pub(super) fn subscribed(
+    state: &AnchorState,
+    request: &ProviderRequest,
+) -> std::result::Result<DataTree, ProviderError> {
+    let streams = streams_of(state)?;
+    let top = ("ietf-subscribed-notifications", "streams");
+    Ok(StateNodes::tree(&request.schema, top, |list| {
+        for stream in &streams {
+            list.inner("stream", |entry| {
+                entry.leaf("name", &stream.name);
+                entry.leaf("description", &stream.description);
+                entry.leaf("replay-support", "");
+                if let Some(created) = stream.created {
+                    entry.leaf("replay-log-creation-time", &time_text(created));
+                }
+                if let Some(aged) = stream.aged {
+                    entry.leaf("replay-log-aged-time", &time_text(aged));
+                }
+            });
+        }
+    }))
+}

@@ -1,0 +1,12 @@
+//! Notifications: streams, the event log, subscriptions.
+
+mod access;
+mod commits;
+mod filters;
+mod fixture;
+mod kill;
+mod replay;
+mod retention;
+mod sending;
+mod server_events;
+mod slow_receiver;
