@@ -24,7 +24,7 @@ impl SessionDatastore {
             true => AuditOperation::Validate,
             false => AuditOperation::SchemaChange,
         };
-        self.changed(Call::new(operation), |_| {
+        let upgraded = self.changed(Call::new(operation), |_| {
             self.require_unrestricted("upgrade")?;
             let author = self.author(note.author);
             let options = UpgradeOptions {
@@ -40,6 +40,11 @@ impl SessionDatastore {
                 true => store.check_upgrade(&dataspace, &set, source, options, None),
                 false => store.upgrade_schema_set(&dataspace, &set, source, options),
             }
-        })
+        })?;
+        if !is_trial {
+            let service = &self.service;
+            service.notify_capability_change(&self.tree, self.schema(), &self.session);
+        }
+        Ok(upgraded)
     }
 }

@@ -1,12 +1,14 @@
 //! Notifications: sending, streams, subscriptions.
 
 use espalier_store::{Datastore, EventLogState, EventSettings, Result, Tree};
+use espalier_yang::Schema;
+use espalier_yang::data::{Content, DataNode, DataTree};
 
 use super::SessionDatastore;
 use super::call::{Call, READ};
 use crate::audit::AuditOperation;
 use crate::notifications::{
-    ConfirmEvent, Notification, Stream, StreamInfo, Subscription, SubscriptionOptions,
+    ConfirmEvent, Notification, Stream, StreamInfo, Subscription, SubscriptionOptions, parse_time,
 };
 
 /// The module of the operation that sends notifications.
@@ -39,6 +41,32 @@ impl SessionDatastore {
             }
             self.service.send(&self.running_tree()?, notification)
         })
+    }
+
+    /// The operation `send-notification` of `espalier-notifications`: [`Self::notify`], with the children of its `input`,
+    /// which are in `schema`. There is no output.
+    ///
+    /// # Errors
+    /// As [`Self::notify`].
+    pub fn send_notification(&self, schema: &Schema, input: &[DataNode]) -> Result<DataTree> {
+        let (mut parent, mut time, mut content) = (String::new(), None, String::new());
+        for node in input {
+            let name = &*schema.node(node.node).name;
+            match (name, &node.content) {
+                ("parent", Content::Value(value)) => parent = value.to_string(),
+                ("event-time", Content::Value(value)) => time = parse_time(&value.to_string()),
+                ("content", Content::Any(json)) => content.clone_from(json),
+                _ => {}
+            }
+        }
+        let of = self.schema();
+        self.notify(Notification::parse_json(
+            of,
+            &parent,
+            content.as_bytes(),
+            time,
+        )?)?;
+        Ok(DataTree::default())
     }
 
     /// The event streams of the anchor.

@@ -36,6 +36,13 @@ impl ServiceNotifications {
         Arc::clone(hub)
     }
 
+    /// The hub of an anchor, if there is one.
+    fn existing(&self, tree: &Tree) -> Option<Arc<Hub>> {
+        let hubs = self.hubs.lock();
+        let hub = hubs.get(&tree.anchor_id());
+        hub.map(|(_, hub)| Arc::clone(hub))
+    }
+
     /// The hubs with receivers.
     fn with_receivers(&self) -> Vec<(Tree, Arc<Hub>)> {
         let hubs: Vec<_> = self.hubs.lock().values().cloned().collect();
@@ -88,35 +95,43 @@ impl Service {
         session: Option<&Session>,
         phase: ConfirmEvent,
     ) {
-        let content =
-            |schema: &Arc<Schema>| session_event::confirmed_commit(schema, session, phase);
-        let hub = self.notifications().hub(tree);
-        self.notify_one(tree, &hub, &content);
+        self.notify_one(tree, &|schema| {
+            session_event::confirmed_commit(schema, session, phase)
+        });
+    }
+
+    /// Notifies receivers that the modules of an anchor were replaced. `before` is its schema before.
+    pub(crate) fn notify_capability_change(&self, tree: &Tree, before: &Schema, session: &Session) {
+        match self.event_context().reopened(tree) {
+            Ok(tree) => self.notify_one(&tree, &|schema| {
+                session_event::capability_change(schema, session, [before, tree.schema()])
+            }),
+            Err(error) => tracing::debug!(%error, "the anchor was deleted after an upgrade"),
+        }
     }
 
     /// Notifies the receivers of all anchors, and records the event in the log of the default anchor if its settings
     /// require it.
     fn notify_all(&self, content: MakeContent<'_>) {
         let served = self.configuration().served();
-        let served = served.map(|tree| (self.notifications().hub(&tree), tree));
         for (tree, hub) in self.notifications().with_receivers() {
-            let is_served = served
-                .as_ref()
-                .is_some_and(|(_, served)| served.has_same_anchor(&tree));
-            if !is_served {
+            let served = served.as_ref();
+            if !served.is_some_and(|served| served.has_same_anchor(&tree)) {
                 self.deliver_unrecorded(&tree, &hub, content);
             }
         }
-        if let Some((hub, tree)) = served {
-            self.notify_one(&tree, &hub, content);
+        if let Some(tree) = served {
+            self.notify_one(&tree, content);
         }
     }
 
-    fn notify_one(&self, tree: &Tree, hub: &Hub, content: MakeContent<'_>) {
+    /// Notifies the receivers of an anchor, and records the event in its log if its settings require it.
+    fn notify_one(&self, tree: &Tree, content: MakeContent<'_>) {
         let settings = tree.event_settings().unwrap_or_default();
-        match settings.record_sessions {
-            true => self.record(tree, hub, content),
-            false => self.deliver_unrecorded(tree, hub, content),
+        if settings.record_sessions {
+            self.record(tree, &self.notifications().hub(tree), content);
+        } else if let Some(hub) = self.notifications().existing(tree) {
+            self.deliver_unrecorded(tree, &hub, content);
         }
     }
 
@@ -159,7 +174,8 @@ impl Service {
 
     /// Whether a notification of the server itself would be received or recorded.
     pub(crate) fn notifies_of_server_events(&self, tree: &Tree) -> Result<bool> {
-        let has_receivers = self.notifications().hub(tree).has_receivers();
+        let hub = self.notifications().existing(tree);
+        let has_receivers = hub.is_some_and(|hub| hub.has_receivers());
         Ok(has_receivers || tree.event_settings()?.record_sessions)
     }
 }

@@ -1,10 +1,12 @@
-//! The notifications of sessions and confirmed commits (RFC 6470 §2.3 to §2.5).
+//! The notifications of sessions, confirmed commits and changes of modules (RFC 6470 §2.2 to §2.5).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_store::Timestamp;
 use espalier_yang::data::DataTree;
+use espalier_yang::schema::Module;
 use espalier_yang::{InstancePath, Schema};
 
 use super::event::{Event, EventSource};
@@ -73,6 +75,67 @@ pub(super) fn confirmed_commit(
             event.leaf("timeout", &time.as_secs().to_string());
         }
     })
+}
+
+/// The content of `netconf-capability-change` (RFC 6470 §2.2.2): the modules as capabilities (RFC 6020 §5.6.4). Without
+/// nodes if they are the same.
+pub(super) fn capability_change(
+    schema: &Arc<Schema>,
+    session: &Session,
+    [before, after]: [&Schema; 2],
+) -> DataTree {
+    let (before, after) = (capabilities(before), capabilities(after));
+    if before == after {
+        return DataTree::default();
+    }
+    StateNodes::tree(
+        schema,
+        (BASE_MODULE, "netconf-capability-change"),
+        |event| {
+            event.inner("changed-by", |by| add_session(by, session));
+            for (module, capability) in &after {
+                match before.get(module) {
+                    None => event.leaf("added-capability", capability),
+                    Some(known) if known != capability => {
+                        event.leaf("modified-capability", capability)
+                    }
+                    Some(_) => continue,
+                };
+            }
+            for (module, capability) in &before {
+                if !after.contains_key(module) {
+                    event.leaf("deleted-capability", capability);
+                }
+            }
+        },
+    )
+}
+
+/// The capability of each implemented module, by its name.
+fn capabilities(schema: &Schema) -> BTreeMap<&str, String> {
+    let modules = schema
+        .modules()
+        .iter()
+        .filter(|module| module.is_implemented);
+    let capability = |module: &Module| {
+        let mut text = format!("{}?module={}", module.namespace, module.name);
+        let features = module.features.join(",");
+        let deviations = module.deviated_by.join(",");
+        let revision = module.revision.as_deref().unwrap_or_default();
+        for (name, value) in [
+            ("revision", revision),
+            ("features", &features),
+            ("deviations", &deviations),
+        ] {
+            if !value.is_empty() {
+                text.push_str(&format!("&{name}={value}"));
+            }
+        }
+        text
+    };
+    modules
+        .map(|module| (&*module.name, capability(module)))
+        .collect()
 }
 
 /// An event that is not recorded, with this content.

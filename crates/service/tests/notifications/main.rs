@@ -10,3 +10,4 @@ mod retention;
 mod sending;
 mod server_events;
 mod slow_receiver;
+mod speed;

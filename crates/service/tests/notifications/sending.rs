@@ -169,3 +169,41 @@ fn a_deleted_anchor_ends_its_subscriptions_and_takes_no_more_events() {
     assert!(subscription.is_ended());
     assert!(fixture.tree.store().check(&mut |_| {}).unwrap().is_empty());
 }
+
+#[test]
+fn the_operation_sends_what_its_input_has() {
+    let fixture = Fixture::new();
+    fixture.put(r#"{"m:port":[{"name":"a"}]}"#);
+    let module = espalier_service::modules::module("espalier-notifications").unwrap();
+    let source = espalier_yang::schema::SchemaSource {
+        modules: espalier_service::modules::sources(),
+        implement: vec![module.name.to_owned()],
+        ..Default::default()
+    };
+    let schema = espalier_yang::Schema::compile(&source).unwrap();
+    let mut nodes = schema.nodes().map(|node| node.id);
+    let input = nodes
+        .find(|&id| schema.path(id) == "/espalier-notifications:send-notification/input")
+        .unwrap();
+    let document = json!({"espalier-notifications:input": {
+        "parent": "/m:port[name='a']", "event-time": "2026-03-05T11:00:00Z",
+        "content": {"m:flap": {"up": true}}}});
+    let mut builder = espalier_yang::data::TreeBuilder::new();
+    let root = espalier_yang::data::Root::Resource(input);
+    let options = espalier_yang::data::ParseOptions::default();
+    let text = document.to_string();
+    espalier_yang::data::json::parse(&schema, root, text.as_bytes(), &mut builder, &options)
+        .unwrap();
+    let input = builder.finish().unwrap();
+    let running = fixture.running();
+    let output = running
+        .send_notification(&schema, input.nodes[0].children())
+        .unwrap();
+    assert!(output.nodes.is_empty());
+    let sent = &fixture.tree.events_from(1).unwrap().records[0];
+    assert_eq!(
+        (&*sent.name, &*sent.parent),
+        ("m:flap", "/m:port[name='a']")
+    );
+    assert_eq!(sent.time.0, NOON.0 - 3_600_000);
+}

@@ -126,3 +126,31 @@ fn past_sessions_are_replayed_if_they_were_recorded() {
         "netconf-session-start"
     );
 }
+
+#[test]
+fn a_change_of_modules_is_reported() {
+    let fixture = Fixture::new();
+    let mut subscription = fixture.subscribe(SubscriptionOptions::default());
+    let mut source = fixture.tree.store().schema_set("d", "s").unwrap().source;
+    for module in &mut source.modules {
+        module.text = module
+            .text
+            .replace("prefix m;", "prefix m; revision 2026-11-28;");
+    }
+    let other = "module n { namespace urn:n; prefix n; leaf l { type string; } }";
+    source
+        .modules
+        .extend(espalier_yang::schema::ModuleSource::from_text(other));
+    let running = fixture.running();
+    let unknown = espalier_store::UnknownData::of(false);
+    for is_trial in [true, false] {
+        let note = ChangeNote::default();
+        running.upgrade(&source, unknown, is_trial, note).unwrap();
+    }
+    let event = content(&next_event(&mut subscription));
+    let change = &event["ietf-netconf-notifications:netconf-capability-change"];
+    assert_eq!(change["added-capability"], json!(["urn:n?module=n"]));
+    let modified = json!(["urn:m?module=m&revision=2026-11-28"]);
+    assert_eq!(change["modified-capability"], modified);
+    assert!(change["deleted-capability"].is_null());
+}
