@@ -5,7 +5,7 @@ then runs it. ``docs/guide/providers.md`` has worked examples and the protocol.
 """
 
 from ._asyncio import AsyncProvider
-from ._messages import Call, Change, Commit, Refused
+from ._messages import Call, Change, Commit, Refused, Upgrade
 from ._provider import Provider
 
-__all__ = ["AsyncProvider", "Call", "Change", "Commit", "Provider", "Refused"]
+__all__ = ["AsyncProvider", "Call", "Change", "Commit", "Provider", "Refused", "Upgrade"]

@@ -50,6 +50,17 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Upgrade:
+    """A module whose revision changes."""
+
+    module: str
+    old_revision: str
+    new_revision: str
+    data: Json
+    """The data under the old revision, as JSON from the root."""
+
+
+@dataclass(frozen=True)
 class Change:
     """A node that a commit changes."""
 

@@ -9,7 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from ._messages import Call, Commit, Refused
+from ._messages import Call, Commit, Refused, Upgrade
 from ._server import MESSAGES, PROVIDERS, Server, ServerError, lines
 
 Json = Any
@@ -32,6 +32,7 @@ class Roles:
         self._states: List[Tuple[Dict[str, Json], Optional[Handler]]] = []
         self._operations: List[Tuple[Dict[str, Json], Optional[Handler]]] = []
         self._commits: List[Tuple[Dict[str, Json], Optional[Handler]]] = []
+        self._upgrades: List[Tuple[Dict[str, Json], Optional[Handler]]] = []
         self._abort: Optional[Handler] = None
         self._operation_abort: Optional[Handler] = None
         self._version: Optional[int] = None
@@ -110,6 +111,18 @@ class Roles:
         self._operation_abort = handler
         return handler
 
+    def on_upgrade(self, module: str, *, timeout: float = 60.0) -> Callable[[Handler], Handler]:
+        """Converts the data of a module when its revision changes.
+
+        The function gets an :class:`Upgrade` and returns the data under the new revision, or ``None`` to leave it.
+        """
+
+        def add(handler: Handler) -> Handler:
+            self._upgrades.append(({"module": module, "timeout": timeout}, handler))
+            return handler
+
+        return add
+
     def resume_from(self, version: int) -> None:
         """The last version that the program has seen: it then gets what changed since."""
         self._version = version
@@ -125,6 +138,7 @@ class Roles:
             "state": [role for role, _ in self._states],
             "operations": [role for role, _ in self._operations],
             "commits": commits,
+            "upgrades": [role for role, _ in self._upgrades],
         }
 
     def _find(self, message: Dict[str, Json]) -> Optional[Handler]:
@@ -134,7 +148,12 @@ class Roles:
             return self._abort
         if kind == "operation-abort":
             return self._operation_abort
-        roles = {"state": self._states, "operation": self._operations}.get(kind, self._commits)
+        named = {
+            "state": self._states,
+            "operation": self._operations,
+            "upgrade": self._upgrades,
+        }
+        roles = named.get(kind, self._commits)
         return roles[message["role"]][1]
 
     @staticmethod
@@ -147,11 +166,14 @@ class Roles:
                 session=message.get("session", 0),
                 timeout=message.get("timeout", 0.0),
             )
+        if message["kind"] == "upgrade":
+            return Upgrade(message["module"], message["from"], message["to"], message["data"])
         return Commit.of(message)
 
     @staticmethod
     def _answer(message: Dict[str, Json], result: Any) -> Dict[str, Json]:
-        member = {"state": "data", "operation": "output", "update": "edits"}.get(message["kind"])
+        members = {"state": "data", "upgrade": "data", "operation": "output", "update": "edits"}
+        member = members.get(message["kind"])
         answer: Dict[str, Json] = {"call": message["call"]}
         if member is not None and result is not None:
             answer[member] = result
@@ -224,6 +246,15 @@ class Provider(Roles):
     def push(self, path: str, data: Json) -> None:
         """Replaces the state at a path of ``pushed_state``."""
         self._send({"push": path, "data": data})
+
+    def notify(
+        self, content: Json, *, parent: str = "", event_time: Optional[str] = None
+    ) -> None:
+        """Sends a notification: ``{"module:name": {...}}``, below ``parent`` for one inside data."""
+        message: Dict[str, Json] = {"notify": content, "parent": parent}
+        if event_time is not None:
+            message["event-time"] = event_time
+        self._send(message)
 
     def _serve(self, server: Server) -> None:
         self._stream = server.connect()

@@ -19,7 +19,6 @@ use espalier_protocols::json::json_response;
 use espalier_protocols::restconf::{BodyWriter, Who, stream};
 use espalier_service::SessionDatastore;
 use espalier_service::providers::{ProviderConnection, ProviderDescription};
-use espalier_store::Error;
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
@@ -155,7 +154,7 @@ fn receive(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, Ht
         HttpError::with_status(StatusCode::NOT_FOUND, error.of_type(ErrorType::Protocol))
     })?;
     for message in &messages.messages {
-        connection.receive(message).map_err(Error::Data)?;
+        of.receive_from_provider(&connection, message)?;
     }
     Ok(StatusCode::NO_CONTENT.into_response())
 }

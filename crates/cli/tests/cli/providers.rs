@@ -456,3 +456,107 @@ fn only_users_without_restrictions_connect_and_messages_are_checked() {
     let none = server.request("GET", "/espalier/providers", None);
     assert_eq!(none.body, r#"{"providers":[]}"#);
 }
+
+const OLD: &str = "module box { yang-version 1.1; namespace urn:box; prefix b; revision 2025-01-01;
+    list item { key name; leaf name { type string; } leaf grams { type uint32; } }
+    notification full { leaf name { type string; } } }";
+
+/// Kilograms in place of grams, and a mandatory leaf.
+const NEW: &str = "module box { yang-version 1.1; namespace urn:box; prefix b; revision 2026-01-01;
+    list item { key name; leaf name { type string; } leaf weight { type uint32; units kg; }
+      leaf checked { type boolean; mandatory true; } }
+    notification full { leaf name { type string; } } }";
+
+/// A program that converts the data of the old revision as its argument wants, and sends a notification.
+const UPGRADER: &str = "
+import sys, time
+from espalier import Provider, Refused
+p = Provider('upgrader')
+@p.on_upgrade('box', timeout=2)
+def upgrade(one):
+    assert (one.old_revision, one.new_revision) == ('2025-01-01', '2026-01-01')
+    if sys.argv[2] == 'refuse': raise Refused('not today', app_tag='mine')
+    if sys.argv[2] == 'hang': time.sleep(3600)
+    items = one.data['box:item']
+    for item in items:
+        item['weight'] = item.pop('grams') // 1000
+        if sys.argv[2] != 'wrong': item['checked'] = True
+    return {'box:item': items}
+@p.on_commit('/box:item')
+def done(commit): p.notify({'box:full': {'name': str(commit.version)}})
+p.run(sys.argv[1])
+";
+
+#[test]
+fn a_program_converts_data_and_sends_notifications() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old/box.yang", OLD);
+    sandbox.write("new/box.yang", NEW);
+    sandbox.write(
+        "data.json",
+        r#"{"box:item":[{"name":"a","grams":4000},{"name":"b","grams":500}]}"#,
+    );
+    sandbox.write("upgrader.py", UPGRADER);
+    let load = [
+        "load",
+        "data.json",
+        "--yang",
+        "old",
+        "--store",
+        "embedded:store",
+    ];
+    sandbox.run(&load).ok();
+    let server = serve(&sandbox);
+    let socket = format!("unix:{SOCKET}");
+    let upgrade = |more: &[&str]| {
+        let words = ["upgrade", "--yang", "new", "--server", &server.url];
+        sandbox.run(&[&words[..], more].concat())
+    };
+    let program = |manner: &str| {
+        let program = Program::python(&sandbox, &sandbox.path("upgrader.py"), &[&socket, manner]);
+        wait_for(&server, &["upgrader"]);
+        program
+    };
+    let items = || {
+        let items = state(&server, "box:item").expect("items");
+        items["box:item"].clone()
+    };
+    let before = items();
+    for (manner, message) in [
+        ("refuse", "not today"),
+        ("hang", "no answer"),
+        ("wrong", "checked"),
+    ] {
+        let running = program(manner);
+        for more in [&["--dry-run"][..], &[]] {
+            let refused = upgrade(more).failed(1);
+            assert!(refused.contains(message), "{manner} {more:?}: {refused}");
+        }
+        assert_eq!(items(), before, "{manner}");
+        running.kill();
+        wait_for(&server, &[]);
+    }
+    // Without the program the data does not fit.
+    upgrade(&[]).failed(1);
+    let _running = program("convert");
+    upgrade(&["--dry-run"]).ok();
+    assert_eq!(items(), before);
+    upgrade(&[]).ok();
+    let converted = json!([{"name": "a", "weight": 4, "checked": true}, {"name": "b", "weight": 0, "checked": true}]);
+    assert_eq!(items(), converted);
+    let body = r#"{"box:item":[{"name":"c","checked":false}]}"#;
+    let added = server.request("POST", "/restconf/data", Some(body));
+    assert_eq!(added.status, 201, "{}", added.body);
+    eventually("the notification", || {
+        let words = [
+            "notifications",
+            "--since",
+            "2020-01-01T00:00:00Z",
+            "--json",
+            "--server",
+            &server.url,
+        ];
+        let events = sandbox.run(&words).ok();
+        events.contains("box:full").then_some(())
+    });
+}

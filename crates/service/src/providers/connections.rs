@@ -6,14 +6,16 @@ use std::sync::Arc;
 use espalier_store::{Error, Registration, Result, SubscriptionGuard};
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use parking_lot::Mutex;
+use serde_json::Value as Json;
 
 use super::connection::{ProviderConnection, SharedConnection};
-use super::description::{PROVIDER_ROLES_MAX, ProviderDescription};
+use super::description::{PROVIDER_ROLES_MAX, ProviderDescription, UpgradeRole};
 use super::{commits, operations, state};
 use crate::anchor::Anchor;
 use crate::audit::AuditOperation;
 use crate::datastore::{Call, SessionDatastore};
 use crate::identity::random_id;
+use crate::notifications::{Notification, parse_time};
 use crate::operations::OperationRegistration;
 use crate::service::Service;
 
@@ -33,6 +35,7 @@ struct Connected {
     _state: Vec<Registration>,
     _operations: Vec<OperationRegistration>,
     _commits: Vec<SubscriptionGuard>,
+    upgrades: Vec<UpgradeRole>,
 }
 
 impl ProviderConnections {
@@ -46,7 +49,7 @@ impl ProviderConnections {
     ) -> Result<SharedConnection> {
         let name = description.name.trim();
         let roles = description.state.len() + description.operations.len();
-        let roles = roles + description.commits.len();
+        let roles = roles + description.commits.len() + description.upgrades.len();
         if name.is_empty() || roles > PROVIDER_ROLES_MAX {
             let message = format!("a program needs a name, and at most {PROVIDER_ROLES_MAX} roles");
             return Err(Error::data(ErrorTag::InvalidValue, message));
@@ -106,6 +109,19 @@ impl ProviderConnections {
         all
     }
 
+    /// The programs that convert data of an anchor, with the number of the role.
+    pub(super) fn upgrades(&self, anchor: u64) -> Vec<(SharedConnection, usize, UpgradeRole)> {
+        let by_id = self.by_id.lock();
+        let of_anchor = by_id.values().filter(|one| one.anchor == anchor);
+        let roles = of_anchor.flat_map(|one| {
+            let roles = one.upgrades.iter().cloned().enumerate();
+            roles.map(|(number, role)| (Arc::clone(&one.connection), number, role))
+        });
+        let mut roles: Vec<_> = roles.collect();
+        roles.sort_by(|one, other| one.0.name().cmp(other.0.name()));
+        roles
+    }
+
     /// Ends a connection, with all that its program provides.
     pub fn disconnect(&self, connection: &ProviderConnection) {
         connection.close();
@@ -145,6 +161,7 @@ fn register(
             .into_iter()
             .flatten()
             .collect(),
+        upgrades: description.upgrades.clone(),
         connection: Arc::clone(connection),
     })
 }
@@ -172,6 +189,32 @@ impl SessionDatastore {
     pub fn provider(&self, id: &str) -> Option<SharedConnection> {
         let connection = self.service().providers().get(id)?;
         (connection.user() == self.session().caller().user).then_some(connection)
+    }
+
+    /// Handles a message of a program.
+    ///
+    /// # Errors
+    /// As [`ProviderConnection::receive`]; for a notification, as [`Self::notify`].
+    pub fn receive_from_provider(
+        &self,
+        connection: &ProviderConnection,
+        message: &Json,
+    ) -> Result<()> {
+        let Some(content) = message.get("notify") else {
+            return connection.receive(message).map_err(Error::Data);
+        };
+        let text = |name: &str| message.get(name).and_then(Json::as_str).unwrap_or_default();
+        let time = match text("event-time") {
+            "" => None,
+            written => Some(parse_time(written).ok_or_else(|| {
+                let message = format!("“{written}” is not a time (RFC 3339)");
+                Error::data(ErrorTag::InvalidValue, message)
+            })?),
+        };
+        let (parent, document) = (text("parent"), content.to_string());
+        let schema = self.schema();
+        let notification = Notification::parse_json(schema, parent, document.as_bytes(), time)?;
+        self.notify(notification).map(drop)
     }
 
     /// Ends a connection, with all that its program provides.

@@ -18,6 +18,19 @@ pub struct ProviderDescription {
     pub operations: Vec<OperationRole>,
     /// The commits that it takes part in.
     pub commits: Vec<CommitRole>,
+    /// The modules whose data it converts when their revision changes.
+    pub upgrades: Vec<UpgradeRole>,
+}
+
+/// A module whose data a program converts.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct UpgradeRole {
+    /// The name of the module.
+    pub module: String,
+    /// The time within which the program must answer, in seconds.
+    #[serde(default)]
+    pub timeout: Option<f64>,
 }
 
 /// Operational state that a program serves.

@@ -17,11 +17,16 @@ mod messages;
 mod operations;
 mod outbox;
 mod state;
+mod upgrades;
 
 pub use connection::{CALL_TIMEOUT, CallFailure, PROVIDER_CALLS_PENDING_MAX, ProviderConnection};
 pub use connections::{PROVIDERS_MAX, ProviderConnections};
 pub use description::{
     CommitPhase, CommitRole, OperationRole, PROVIDER_ROLES_MAX, ProviderDescription, StateRole,
+    UpgradeRole,
 };
 pub use messages::CHANGES_SENT_MAX;
 pub use outbox::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
+pub use upgrades::UPGRADE_TIMEOUT;
+
+pub(crate) use upgrades::UpgradeCallbacks;

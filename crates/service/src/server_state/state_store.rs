@@ -20,7 +20,8 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 7] = [
+const STATE_MODULES: [&str; 8] = [
+    "espalier-notifications",
     "ietf-factory-default",
     "ietf-netconf",
     "ietf-netconf-monitoring",

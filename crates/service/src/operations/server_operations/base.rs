@@ -160,3 +160,8 @@ pub(super) fn kill_session(of: &SessionDatastore, call: &OperationCall) -> Resul
 pub(super) fn factory_reset(of: &SessionDatastore, _: &OperationCall) -> Result<DataTree> {
     of.factory_reset().map(done)
 }
+
+/// `send-notification` of `espalier-notifications`.
+pub(super) fn send_notification(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
+    of.send_notification(&call.schema, call.arguments())
+}

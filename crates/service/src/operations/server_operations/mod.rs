@@ -25,7 +25,12 @@ pub(crate) struct ServerOperation {
 }
 
 /// The operations, by module and name.
-const OPERATIONS: [ServerOperation; 13] = [
+const OPERATIONS: [ServerOperation; 14] = [
+    of(
+        "espalier-notifications",
+        "send-notification",
+        base::send_notification,
+    ),
     of("ietf-factory-default", "factory-reset", base::factory_reset),
     of("ietf-netconf", "cancel-commit", base::cancel_commit),
     of("ietf-netconf", "commit", base::commit),
