@@ -127,23 +127,25 @@ fn invoke(server: &Server, path: &str) -> (u16, Json) {
     (answer.status, body)
 }
 
+/// Starts a program of the examples.
+fn example(sandbox: &Sandbox, name: &str, arguments: &[&str]) -> Program {
+    let file = repository("examples/providers").join(name);
+    let socket = format!("unix:{SOCKET}");
+    Program::python(sandbox, &file, &[&[&*socket], arguments].concat())
+}
+
 #[test]
 fn the_examples_serve_state_write_rules_and_refuse_commits() {
     let sandbox = store();
     let server = serve(&sandbox);
-    let example = |name: &str, arguments: &[&str]| {
-        let file = repository("examples/providers").join(name);
-        let socket = format!("unix:{SOCKET}");
-        Program::python(&sandbox, &file, &[&[&*socket], arguments].concat())
-    };
     assert_eq!(state(&server, "acme-firewall:system"), None);
     assert_eq!(
         invoke(&server, "/restconf/operations/acme-firewall:reload").0,
         501
     );
-    let _clock = example("clock.py", &[]);
-    let firewall = example("firewall.py", &["rules.nft"]);
-    let _policy = example("policy.py", &[]);
+    let _clock = example(&sandbox, "clock.py", &[]);
+    let firewall = example(&sandbox, "firewall.py", &["rules.nft"]);
+    let _policy = example(&sandbox, "policy.py", &[]);
     wait_for(&server, &["clock", "firewall", "policy"]);
     let system = state(&server, "acme-firewall:system").expect("state");
     let uptime = system["acme-firewall:system"]["uptime"]
@@ -183,7 +185,12 @@ fn the_examples_serve_state_write_rules_and_refuse_commits() {
         loaded,
         json!({"acme-firewall:state": {"loaded-version": "1"}})
     );
-    // What the program misses while it is away, it gets when it is back; its state ends with its connection.
+    misses_nothing(&sandbox, server, firewall);
+}
+
+/// What the program misses while it is away, it gets when it is back; its state ends with its connection.
+fn misses_nothing(sandbox: &Sandbox, server: Server, firewall: Program) {
+    let rules = || std::fs::read_to_string(sandbox.path("rules.nft")).unwrap_or_default();
     firewall.kill();
     wait_for(&server, &["clock", "policy"]);
     assert_eq!(state(&server, "acme-firewall:firewall/state"), None);
@@ -192,13 +199,13 @@ fn the_examples_serve_state_write_rules_and_refuse_commits() {
         &json!({"name": "dns", "port": 53, "source": "10.0.0.0/8"}),
     );
     assert!(!rules().contains("dns"));
-    let _firewall = example("firewall.py", &["rules.nft"]);
+    let _firewall = example(sandbox, "firewall.py", &["rules.nft"]);
     eventually("the missed rule in the file", || {
         rules().contains("dns").then_some(())
     });
     // The same after the server was killed.
     server.kill();
-    let server = serve(&sandbox);
+    let server = serve(sandbox);
     wait_for(&server, &["clock", "firewall", "policy"]);
     create_rule(&server, &json!({"name": "web", "port": 80}));
     eventually("the rule in the file", || {
@@ -271,13 +278,8 @@ esac
     });
 }
 
-#[test]
-fn programs_that_hang_die_or_are_wrong_stop_only_what_needs_them() {
-    let sandbox = store();
-    let server = serve(&sandbox);
-    sandbox.write(
-        "wrong.py",
-        "
+/// A program with wrong and late answers, which ends in the middle of a commit.
+const WRONG: &str = "
 import sys, time
 from espalier import Provider
 p = Provider('wrong')
@@ -295,8 +297,13 @@ def change(commit):
 def reload(call):
     time.sleep(3600)
 p.run(sys.argv[1])
-",
-    );
+";
+
+#[test]
+fn programs_that_hang_die_or_are_wrong_stop_only_what_needs_them() {
+    let sandbox = store();
+    let server = serve(&sandbox);
+    sandbox.write("wrong.py", WRONG);
     let socket = format!("unix:{SOCKET}");
     let start = || Program::python(&sandbox, &sandbox.path("wrong.py"), &[&socket]);
     let _first = start();
@@ -487,8 +494,8 @@ def done(commit): p.notify({'box:full': {'name': str(commit.version)}})
 p.run(sys.argv[1])
 ";
 
-#[test]
-fn a_program_converts_data_and_sends_notifications() {
+/// A store with the old revision.
+fn store_of_boxes() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("old/box.yang", OLD);
     sandbox.write("new/box.yang", NEW);
@@ -506,6 +513,12 @@ fn a_program_converts_data_and_sends_notifications() {
         "embedded:store",
     ];
     sandbox.run(&load).ok();
+    sandbox
+}
+
+#[test]
+fn a_program_converts_data_and_sends_notifications() {
+    let sandbox = store_of_boxes();
     let server = serve(&sandbox);
     let socket = format!("unix:{SOCKET}");
     let upgrade = |more: &[&str]| {

@@ -4,7 +4,7 @@
 use espalier_store::{ProviderError, ProviderRequest, Result};
 use espalier_yang::data::DataTree;
 
-use super::providers::AnchorState;
+use super::anchor_state::AnchorState;
 use super::state_nodes::StateNodes;
 use crate::notifications::{Stream, StreamInfo};
 use crate::time_text::time_text;

@@ -21,6 +21,7 @@
 //! models are compiled when it is first read. So the models of users need not have these modules, and reads of other data
 //! do not pay for them (decision 0070).
 
+mod anchor_state;
 mod event_streams;
 mod module_texts;
 mod mounts;

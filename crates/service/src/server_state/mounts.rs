@@ -10,7 +10,7 @@ use espalier_yang::path::{InstancePath, Keys, Step};
 use espalier_yang::schema::{Mount, MountedSchema};
 use espalier_yang::{NodeId, Schema};
 
-use super::providers::AnchorState;
+use super::anchor_state::AnchorState;
 use super::state_nodes::StateNodes;
 use super::yang_library;
 

@@ -9,7 +9,7 @@ use espalier_yang::data::{
 };
 use espalier_yang::{InstancePath, Keys, Schema};
 
-use super::providers::AnchorState;
+use super::anchor_state::AnchorState;
 use super::state_nodes::StateNodes;
 use crate::access::NACM_MODULE;
 

@@ -6,7 +6,7 @@
 use espalier_store::{Datastore, Locks, ProviderError, ProviderRequest, Timestamp};
 use espalier_yang::data::DataTree;
 
-use super::providers::AnchorState;
+use super::anchor_state::AnchorState;
 use super::state_nodes::StateNodes;
 use crate::session::{Session, Transport};
 use crate::time_text::time_text;

@@ -3,16 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use espalier_store::{
-    Provider, ProviderError, ProviderRequest, Registration, Result, Timestamp, Tree,
-};
+use espalier_store::{Provider, ProviderError, ProviderRequest, Registration, Result, Tree};
 use espalier_yang::data::DataTree;
 use espalier_yang::{InstancePath, Keys, Schema};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
+use super::anchor_state::AnchorState;
 use super::sources::StateSources;
-use super::yang_library::{Library, LibraryTag};
+use super::yang_library::LibraryTag;
 use super::{
     ModuleTexts, ServedAnchor, event_streams, mounts, nacm, netconf_monitoring,
     restconf_monitoring, yang_library,
@@ -86,41 +85,6 @@ const fn counter(path: &'static [&'static str]) -> Provided {
         module: NACM_MODULE,
         path,
         build: nacm::counters,
-    }
-}
-
-/// What the providers of one served anchor read.
-pub(super) struct AnchorState {
-    pub(super) served: ServedAnchor,
-    pub(super) sources: Arc<StateSources>,
-    /// Distinguishes this description from all others of the process.
-    number: u64,
-    described: Timestamp,
-    library: OnceLock<LibraryTag>,
-}
-
-impl AnchorState {
-    /// The schema of the server's state.
-    pub(super) fn state_schema(&self) -> Result<Arc<Schema>> {
-        self.sources.store.schema()
-    }
-
-    /// The YANG library's tag.
-    pub(super) fn library_tag(&self) -> Result<LibraryTag> {
-        if let Some(tag) = self.library.get() {
-            return Ok(tag.clone());
-        }
-        let id = self.content_id()?;
-        let since = self.described;
-        Ok(self
-            .library
-            .get_or_init(|| LibraryTag { id, since })
-            .clone())
-    }
-
-    fn content_id(&self) -> Result<String> {
-        let schema = self.state_schema()?;
-        Ok(Library::new(&self.served, &schema).content_id())
     }
 }
 

@@ -3,8 +3,8 @@
 use espalier_store::{ProviderError, ProviderRequest};
 use espalier_yang::data::DataTree;
 
+use super::anchor_state::AnchorState;
 use super::event_streams;
-use super::providers::AnchorState;
 use super::state_nodes::StateNodes;
 use crate::notifications::{Encoding, StreamInfo};
 use crate::time_text::time_text;

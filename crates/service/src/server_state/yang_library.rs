@@ -10,7 +10,7 @@ use espalier_yang::data::{Content, DataNode, DataTree, PrintOptions, json};
 use espalier_yang::schema::{Module, MountedSchema};
 use espalier_yang::{NodeId, Schema};
 
-use super::providers::AnchorState;
+use super::anchor_state::AnchorState;
 use super::served_anchor::ServedAnchor;
 use super::state_nodes::StateNodes;
 
