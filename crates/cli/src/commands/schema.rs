@@ -78,7 +78,7 @@ fn schema(settings: &Settings) -> Result<Arc<Schema>> {
 
 /// A tree for each module that has nodes.
 fn diagrams(schema: &Schema) -> String {
-    let ids = (0..schema.modules().len()).filter_map(|index| u16::try_from(index).ok());
+    let ids = (0..schema.own_modules().len()).filter_map(|index| u16::try_from(index).ok());
     let trees = ids.map(|index| tree_diagram(schema, ModuleId(index)));
     // A module without nodes is its name only.
     let trees: Vec<_> = trees.filter(|tree| tree.lines().count() > 1).collect();

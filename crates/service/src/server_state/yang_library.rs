@@ -124,7 +124,13 @@ impl<'a> Library<'a> {
                 }
             }
             for &datastore in &self.served.datastores {
-                library.inner("datastore", |entry| self.datastore(entry, datastore));
+                let schema = match datastore {
+                    Datastore::Operational if self.has_schema(OPERATIONAL_SCHEMA) => {
+                        OPERATIONAL_SCHEMA
+                    }
+                    _ => OWN_SET,
+                };
+                library.inner("datastore", |entry| described(entry, datastore, schema));
             }
             library.leaf("content-id", content_id);
         })
@@ -138,23 +144,6 @@ impl<'a> Library<'a> {
     /// Whether there is a schema of this name: that of operational is another one only if it has more modules.
     fn has_schema(&self, name: &str) -> bool {
         name == OWN_SET || !self.state.is_empty()
-    }
-
-    fn datastore(&self, entry: &mut StateNodes<'_>, datastore: Datastore) {
-        let module = match datastore {
-            // RFC 8808: in another module, which the schema may lack.
-            Datastore::FactoryDefault => "ietf-factory-default",
-            _ => "ietf-datastores",
-        };
-        entry.leaf("name", &format!("{module}:{}", datastore.name()));
-        let is_operational = datastore == Datastore::Operational;
-        entry.leaf(
-            "schema",
-            match is_operational && self.has_schema(OPERATIONAL_SCHEMA) {
-                true => OPERATIONAL_SCHEMA,
-                false => OWN_SET,
-            },
-        );
     }
 
     fn modules_state(&self, schema: &Arc<Schema>, content_id: &str) -> DataTree {
@@ -196,6 +185,17 @@ impl<'a> Library<'a> {
         );
         submodules(self.served, entry, Form::ModulesState, module);
     }
+}
+
+/// A datastore with its schema.
+fn described(entry: &mut StateNodes<'_>, datastore: Datastore, schema: &str) {
+    let module = match datastore {
+        // RFC 8808: in another module, which the schema may lack.
+        Datastore::FactoryDefault => "ietf-factory-default",
+        _ => "ietf-datastores",
+    };
+    entry.leaf("name", &format!("{module}:{}", datastore.name()));
+    entry.leaf("schema", schema);
 }
 
 fn module_set<'a>(
@@ -288,6 +288,9 @@ pub(super) fn mounted(
             entry.leaf("name", OWN_SET);
             entry.leaf("module-set", OWN_SET);
         });
+        for &datastore in &served.datastores {
+            library.inner("datastore", |entry| described(entry, datastore, OWN_SET));
+        }
         library.leaf("content-id", &id.finalize().to_hex()[..16]);
     });
     let empty = DataNode::new(library, Content::Inner(Vec::new()));

@@ -354,3 +354,59 @@ fn what_an_instance_identifier_refers_to_stays() {
     delete("/f:device=a/root/r:alarm=1").unwrap();
     delete("/f:device=b").unwrap();
 }
+
+#[test]
+fn references_to_the_parent_are_checked_when_what_they_read_changes() {
+    let host = fleet("yangmnt:mount-point d;").replace(
+        "list device",
+        "list iface { key name; leaf name { type string; } leaf bind { type string; } } list device",
+    );
+    let mounted = "module r { yang-version 1.1; namespace urn:r; prefix r; import f { prefix f; }
+        leaf port { type leafref { path '/f:iface/f:name'; } }
+        leaf limit { type uint8; must '. >= count(/f:iface)'; } }";
+    let mut schema = sources([mounted, &host]);
+    schema.implement = vec!["r".to_owned()];
+    let source = SchemaSource {
+        mounts: vec![MountSource {
+            module: "f".to_owned(),
+            label: "d".to_owned(),
+            schemas: MountedSchemas::Shared {
+                schema,
+                parent_references: vec!["/f:iface[f:bind = current()/../f:name]".to_owned()],
+            },
+        }],
+        ..sources([&*host])
+    };
+    let measured = Measured::new(&source, "r:");
+    let iface = |name: &str, bind: &str| {
+        let iface = format!(r#"{{"f:iface":[{{"name":"{name}","bind":"{bind}"}}]}}"#);
+        measured.merge(&iface)
+    };
+    let device = |name: &str, members: &str| {
+        let device = format!(r#"{{"f:device":[{{"name":"{name}","root":{{{members}}}}}]}}"#);
+        measured.merge(&device)
+    };
+    iface("e0", "d1").unwrap();
+    device("d1", r#""r:port":"e0","r:limit":1"#).unwrap();
+    assert!(device("d2", r#""r:port":"e0""#).is_err());
+    assert!(iface("e0", "d2").is_err());
+    // Two are more than the limit of d1, but the second is bound to d2.
+    iface("e1", "d2").unwrap();
+    device("d2", r#""r:port":"e1""#).unwrap();
+    assert!(iface("e2", "d1").is_err());
+    device("d1", r#""r:limit":2"#).unwrap();
+    iface("e2", "d1").unwrap();
+    assert!(device("d1", r#""r:limit":1"#).is_err());
+    let delete = |name: &str| {
+        let path = format!("/f:iface={name}");
+        let path = InstancePath::parse_cli_path(measured.tree.schema(), &path).unwrap();
+        let edits = [Change::Delete(path).to_edit()];
+        measured
+            .tree
+            .commit(&edits, CommitOptions::default())
+            .map(drop)
+    };
+    assert!(delete("e0").is_err());
+    delete("e2").unwrap();
+    device("d1", r#""r:port":"e0","r:limit":1"#).unwrap();
+}

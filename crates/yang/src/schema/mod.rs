@@ -8,7 +8,6 @@ mod convert;
 mod id_bounds;
 mod lexical;
 mod model;
-mod mount;
 mod namespaces;
 mod node;
 mod node_table;
@@ -23,8 +22,9 @@ mod types;
 pub use compile::{SCHEMA_NODES_MAX, SchemaError, SchemaErrors};
 pub use convert::{InstanceIdentifierTargets, SchemaPair};
 pub use lexical::{JsonScalar, ValueError};
-pub use model::{Case, Choice, Identity, IdentityId, Module, ModuleId, Schema};
-pub use mount::{Mount, MountedSchema};
+pub use model::{
+    Case, Choice, Identity, IdentityId, Module, ModuleId, Mount, MountedSchema, Schema,
+};
 pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};
 pub use node::{
     CaseChoice, Constraint, ListNode, Node, NodeId, NodeKind, Ordering, Status, ValueNode,

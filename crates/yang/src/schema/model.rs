@@ -1,11 +1,11 @@
-//! The schema as a whole: modules, nodes, identities.
+//! The schema as a whole: modules, nodes, identities, mount points.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::node_table::{ChildNames, NodeTable};
-use crate::schema::{CaseChoice, Constraint, Mount, Node, NodeId, Status};
+use crate::schema::{CaseChoice, Constraint, Node, NodeId, Status};
 
 /// The id of a module: an index into one [`Schema`] value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -83,6 +83,33 @@ pub struct Case {
     pub name: Box<str>,
     /// The module of its namespace.
     pub module: ModuleId,
+}
+
+/// A node with a mount point, and the schemas of its instances. The mounted top-level nodes are children of the node,
+/// operations among them as actions (RFC 8528 §5).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Mount {
+    /// The container or list.
+    pub node: NodeId,
+    /// The label: the argument of `yangmnt:mount-point`.
+    pub label: Box<str>,
+    /// The leaf whose value is the name of the schema; `None` if all instances have the same (`shared-schema`).
+    pub selector: Option<NodeId>,
+    /// The `parent-reference`s of a shared schema.
+    pub parent_references: Vec<Box<str>>,
+    /// The schemas: exactly one if there is no selector.
+    pub schemas: Vec<MountedSchema>,
+}
+
+/// A mounted schema.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MountedSchema {
+    /// The value of the selector; empty for a shared schema.
+    pub name: Box<str>,
+    /// Its modules, without those of schemas mounted inside.
+    pub modules: Vec<Module>,
+    /// The top-level nodes, as children of the node with the mount point.
+    pub roots: Vec<NodeId>,
 }
 
 /// Modules by name or by namespace.

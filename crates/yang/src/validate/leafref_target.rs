@@ -8,7 +8,7 @@ use crate::instances::{Indexed, Instances};
 use crate::schema::{ModuleNames, NodeId, NodeKind, Schema};
 use crate::value::Value;
 use crate::xpath::evaluate::{Evaluator, Item, Object};
-use crate::xpath::{Axis, BinaryOperator, Expr, Expression, NodeTest};
+use crate::xpath::{Axis, BinaryOperator, Expr, Expression, Function, NodeTest};
 
 /// The path of a leafref without `deref()`: up (or from the root), then down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -341,6 +341,18 @@ pub(crate) fn climb<T: Instances>(data: &T, place: &T::Inner, levels: usize) -> 
     Some(place)
 }
 
+/// Returns whether an expression is a path from `current()`.
+fn is_from_current(expr: &Expr) -> bool {
+    match expr {
+        Expr::Filter {
+            primary,
+            predicates,
+            ..
+        } => predicates.is_empty() && matches!(**primary, Expr::Call(Function::Current, _)),
+        _ => false,
+    }
+}
+
 /// Extracts the keys of a predicate; `None` if it contains anything else.
 fn key_predicates(
     schema: &Schema,
@@ -365,6 +377,10 @@ fn key_predicates(
             };
             let named = |key: &&NodeId| schema.node(**key).name == *name;
             let &key = schema.node(list).keys().iter().find(named)?;
+            // The predicates of a parent reference (RFC 8528) can compare with anything.
+            if !is_from_current(right) {
+                return None;
+            }
             let operand = Expression {
                 text: right.to_string().into(),
                 root: (**right).clone(),

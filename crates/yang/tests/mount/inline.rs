@@ -96,64 +96,57 @@ fn two_revisions_of_a_module_differ_in_nodes_cases_and_constraints() {
     assert_eq!(revisions, [("new", "2026-01-01"), ("old", "2024-01-01")]);
 }
 
-/// A leaf with another type in each schema: a value of the first, one of the second, one of both.
+/// Two types; a value of the first, one of the second, one of both.
+type TypePair = ([&'static str; 2], [&'static str; 3]);
+
+const TYPE_PAIRS: [TypePair; 6] = [
+    (
+        ["int8 { range '1..5 | 9'; }", "int8 { range '-3..3'; }"],
+        ["9", "-2", "2"],
+    ),
+    (
+        [
+            "decimal64 { fraction-digits 1; range '1.5..5'; }",
+            "decimal64 { fraction-digits 1; range '0..2'; }",
+        ],
+        [r#""5.0""#, r#""1.4""#, r#""1.5""#],
+    ),
+    (
+        [
+            "string { length '1..3'; pattern '[a-z]*'; }",
+            "string { pattern '[a-z]*'; pattern 'x.*' { modifier invert-match; } }",
+        ],
+        [r#""xy""#, r#""abcd""#, r#""ab""#],
+    ),
+    (
+        [
+            "enumeration { enum a; enum b; }",
+            "enumeration { enum a; enum c { value 5; } }",
+        ],
+        [r#""b""#, r#""c""#, r#""a""#],
+    ),
+    (
+        [
+            "bits { bit a { position 0; } bit b { position 3; } }",
+            "bits { bit a { position 0; } bit c { position 2; } }",
+        ],
+        [r#""a b""#, r#""c""#, r#""a""#],
+    ),
+    (
+        ["identityref { base x; }", "identityref { base y; }"],
+        [r#""m:x1""#, r#""m:y1""#, r#""m:xy""#],
+    ),
+];
+
 #[test]
 fn a_value_has_the_type_of_the_schema_of_its_instance() {
-    for (types, first, second, both) in [
-        (
-            ["int8 { range '1..5 | 9'; }", "int8 { range '-3..3'; }"],
-            "9",
-            "-2",
-            "2",
-        ),
-        (
-            [
-                "decimal64 { fraction-digits 1; range '1.5..5'; }",
-                "decimal64 { fraction-digits 1; range '0..2'; }",
-            ],
-            "\"5.0\"",
-            "\"1.4\"",
-            "\"1.5\"",
-        ),
-        (
-            [
-                "string { length '1..3'; pattern '[a-z]*'; }",
-                "string { pattern '[a-z]*'; pattern 'x.*' { modifier invert-match; } }",
-            ],
-            "\"xy\"",
-            "\"abcd\"",
-            "\"ab\"",
-        ),
-        (
-            [
-                "enumeration { enum a; enum b; }",
-                "enumeration { enum a; enum c { value 5; } }",
-            ],
-            "\"b\"",
-            "\"c\"",
-            "\"a\"",
-        ),
-        (
-            [
-                "bits { bit a { position 0; } bit b { position 3; } }",
-                "bits { bit a { position 0; } bit c { position 2; } }",
-            ],
-            "\"a b\"",
-            "\"c\"",
-            "\"a\"",
-        ),
-        (
-            ["identityref { base x; }", "identityref { base y; }"],
-            "\"m:x1\"",
-            "\"m:y1\"",
-            "\"m:xy\"",
-        ),
-    ] {
+    for (types, [first, second, both]) in TYPE_PAIRS {
         let module = |of: &str| {
             format!(
                 "module m {{ yang-version 1.1; namespace urn:m; prefix m;
                  identity x; identity y; identity x1 {{ base x; }} identity y1 {{ base y; }}
-                 identity xy {{ base x; base y; }} leaf v {{ type {of} }} leaf-list l {{ type {of} }} }}"
+                 identity xy {{ base x; base y; }} leaf v {{ type {of} }} leaf-list l {{ type {of} }}
+                 leaf r {{ type leafref {{ path '/m:v'; require-instance false; }} }} }}"
             )
         };
         let [one, two] = types.map(module);
@@ -167,8 +160,10 @@ fn a_value_has_the_type_of_the_schema_of_its_instance() {
             ("one", second, false),
             ("two", first, false),
         ] {
-            for members in [format!("\"m:v\":{value}"), format!("\"m:l\":[{value}]")] {
-                let document = devices(&[&device_of(model, &members)]);
+            let leaves = ["v", "r"].map(|leaf| format!(r#""m:{leaf}":{value}"#));
+            let list = format!(r#""m:l":[{value}]"#);
+            for members in leaves.iter().chain([&list]) {
+                let document = devices(&[&device_of(model, members)]);
                 match is_valid {
                     true => assert_valid(&schema, &document),
                     false => assert_invalid(&schema, &document, "not of the type"),

@@ -8,6 +8,7 @@
 //! - `identifiers`: modules are identified by name in the whole schema, identities by module and name; which identities
 //!   derive from a base is known for each mounted schema.
 //! - `types`: copies types; an instance-identifier starts at the instance of the mount point.
+//! - `point`: a node with a mount point, and which of its schemas have which nodes.
 //! - `graft`: copies the nodes of one mounted schema; `merge`: compares nodes that several schemas have; `widen`: their types.
 //! - `compile`: finds the mount points, compiles each mounted schema once, and nests.
 //!

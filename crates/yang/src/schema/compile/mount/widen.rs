@@ -84,32 +84,39 @@ fn widened_kind(schema: &mut Schema, one: &TypeKind, other: &TypeKind) -> Option
             all.dedup();
             TypeKind::IdentityRef(vec![base_of(schema, *one.first()?, all)])
         }
-        (
-            TypeKind::LeafRef {
-                path,
-                text,
-                target,
-                target_type,
-                require_instance,
-            },
-            TypeKind::LeafRef {
-                path: other_path,
-                target: other_target,
-                target_type: other_type,
-                require_instance: other_required,
-                ..
-            },
-        ) if (path, target, require_instance) == (other_path, other_target, other_required) => {
-            TypeKind::LeafRef {
-                path: path.clone(),
-                text: text.clone(),
-                target: *target,
-                target_type: Box::new(widened(schema, target_type, other_type)?),
-                require_instance: *require_instance,
-            }
+        (TypeKind::LeafRef { .. }, TypeKind::LeafRef { .. }) => {
+            widened_leafref(schema, one, other)?
         }
         _ => return None,
     })
+}
+
+/// Leafrefs of one path, to a leaf with different types.
+fn widened_leafref(schema: &mut Schema, one: &TypeKind, other: &TypeKind) -> Option<TypeKind> {
+    let mut wide = one.clone();
+    let (
+        TypeKind::LeafRef {
+            path,
+            target,
+            target_type,
+            require_instance,
+            ..
+        },
+        TypeKind::LeafRef {
+            path: other_path,
+            target: other_target,
+            target_type: other_type,
+            require_instance: other_required,
+            ..
+        },
+    ) = (&mut wide, other)
+    else {
+        return None;
+    };
+    let is_same =
+        (&*path, &*target, &*require_instance) == (other_path, other_target, other_required);
+    **target_type = widened(schema, target_type, other_type).filter(|_| is_same)?;
+    Some(wide)
 }
 
 /// The conditions of a type on the context node that a wider one does not have.
