@@ -124,7 +124,7 @@ enum Command {
     Token(Token),
     Access(AccessCommand),
     Audit(AuditCommand),
-    Notifications(NotificationsCommand),
+    Notifications(Box<NotificationsCommand>),
     Notify(Notify),
     #[cfg(feature = "bench")]
     Bench(espalier_bench::Bench),

@@ -91,6 +91,8 @@ fn capabilities_are_listed() {
     for name in [
         "depth:1.0",
         "fields:1.0",
+        "filter:1.0",
+        "replay:1.0",
         "with-defaults:1.0",
         "with-operational-defaults:1.0",
         "with-origin:1.0",

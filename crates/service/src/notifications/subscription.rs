@@ -19,7 +19,7 @@ use super::stream::Stream;
 use crate::session::Session;
 
 /// How often a waiting subscription looks whether its session was killed or its time is over.
-const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How often a subscription reads what its queue could not take, before it becomes a slow receiver.
 const CATCH_UPS_MAX: u32 = 8;
@@ -264,6 +264,9 @@ impl Subscription {
         let reached = self.hub.leave(&receiver);
         while let Some(received) = receiver.take() {
             self.receive(received);
+            if matches!(self.phase, Phase::Ended) {
+                return;
+            }
         }
         position.sequence = position.sequence.max(reached.sequence);
         position.version = position.version.max(reached.version);
@@ -320,14 +323,16 @@ impl Subscription {
     /// Begins the next phase, after all past events of this one were read.
     fn advance(&mut self) -> Result<()> {
         let sources = self.selector.stream.sources();
+        let is_over = self.is_over();
+        if matches!(self.phase, Phase::Replay(_)) && !is_over {
+            self.join()?;
+        }
         match std::mem::replace(&mut self.phase, Phase::Ended) {
-            Phase::Replay(replay) if self.is_over() => {
-                drop(replay);
+            Phase::Replay(_) if is_over => {
                 self.ready.push_back(Delivery::ReplayComplete);
                 self.end(Delivery::Completed);
             }
             Phase::Replay(mut replay) => {
-                self.join()?;
                 replay.read_on(&sources);
                 self.phase = Phase::CatchUp(replay, 0);
             }
@@ -357,9 +362,16 @@ impl Subscription {
         if page.deleted > 0 {
             self.ready.push_back(Delivery::Lost(page.deleted));
         }
-        for event in &page.events {
-            let selected = self.selector.select(&*self.context, &self.tree, event, 1)?;
-            self.ready.extend(selected.map(Delivery::Event));
+        for (number, event) in page.events.iter().enumerate() {
+            match self.selector.select(&*self.context, &self.tree, event, 1) {
+                Ok(selected) => self.ready.extend(selected.map(Delivery::Event)),
+                // Without the rules, nothing of the page may be delivered.
+                Err(error) => {
+                    let rest = page.events.len() - number;
+                    self.ready.push_back(Delivery::Lost(rest as u64));
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }

@@ -56,11 +56,8 @@ fn netconf_has_commits_of_both_modules_and_notifications_in_the_order_of_their_t
         ..SubscriptionOptions::default()
     });
     let mut names = Vec::new();
-    loop {
-        match next(&mut subscription) {
-            Delivery::Event(event) => names.push(event.name().to_owned()),
-            _ => break,
-        }
+    while let Delivery::Event(event) = next(&mut subscription) {
+        names.push(event.name().to_owned());
     }
     let commit = ["commit", "netconf-config-change"];
     assert_eq!(names, [&commit[..], &["alarm"], &commit].concat());

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use espalier_service::AccessControl;
 use espalier_service::notifications::{Delivery, SubscriptionOptions};
 
 use crate::fixture::{Fixture, user};
@@ -14,7 +15,7 @@ const RATE_MIN: f64 = 5_000.0;
 
 /// Sends events one by one, each taken by every subscriber; returns the deliveries per second.
 fn rate(users: u64) -> f64 {
-    let fixture = Fixture::new();
+    let fixture = Fixture::with(AccessControl::Rules);
     let mut subscriptions: Vec<_> = (0..SUBSCRIBERS as u64)
         .map(|number| {
             let caller = user(&format!("user-{}", number % users));
