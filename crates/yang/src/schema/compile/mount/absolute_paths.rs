@@ -106,7 +106,7 @@ impl Rewriter<'_> {
             Expr::Path(path) => {
                 self.steps(&mut path.steps);
                 if path.is_absolute {
-                    *expr = self.from_mount_point(path, place);
+                    *expr = self.path_at_mount_point(path, place);
                 } else if place == Place::Context && self.leaves_mount(&path.steps) {
                     *expr = no_nodes();
                 }
@@ -134,7 +134,7 @@ impl Rewriter<'_> {
     }
 
     /// An absolute path, from the instance of the mount point; or from the root if it leads to a parent reference.
-    fn from_mount_point(&self, path: &LocationPath, place: Place) -> Expr {
+    fn path_at_mount_point(&self, path: &LocationPath, place: Place) -> Expr {
         let references = self.references.iter();
         let mut found: Vec<Expr> = references
             .filter_map(|reference| reference.apply(path, self.levels))
