@@ -233,6 +233,7 @@ fn a_feature_that_depends_on_an_imported_only_module_is_disabled() {
             modules: modules.collect(),
             implement: implement.iter().map(|&name| name.to_owned()).collect(),
             features: features.collect(),
+            ..SchemaSource::default()
         };
         let schema = Schema::compile(&source).unwrap_or_else(|errors| panic!("{errors}"));
         let module = schema.module_by_name("p").unwrap();

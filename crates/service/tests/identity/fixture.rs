@@ -38,6 +38,7 @@ pub fn tree(implement: &[&str], features: &[(&str, &[&str])]) -> Tree {
         modules: modules::sources(),
         implement: implement.iter().map(|&name| name.into()).collect(),
         features,
+        ..SchemaSource::default()
     };
     store.create_schema_set("d", "s", &source).unwrap();
     store.create_anchor("d", "a", "s").unwrap();
