@@ -267,8 +267,9 @@ impl<'p, 's, 'm> Graft<'p, 's, 'm> {
         let musts = node.musts.iter().map(|must| self.constraint(must, levels));
         let musts = musts.collect();
         let whens = node.whens.iter().map(|when| {
-            let above = std::iter::successors(Some(node.id), |&id| self.mounted.node(id).parent);
-            let context = above.skip(when.context_levels_up.into()).next();
+            let mut above =
+                std::iter::successors(Some(node.id), |&id| self.mounted.node(id).parent);
+            let context = above.nth(when.context_levels_up.into());
             let levels = context.map_or(0, |context| self.levels[context.0 as usize]);
             self.constraint(when, levels)
         });
