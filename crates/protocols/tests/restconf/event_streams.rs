@@ -260,7 +260,10 @@ fn the_number_of_receivers_is_limited_and_they_cost_no_threads() {
     assert!(threads < 150, "{threads}");
     drop(clients);
     let past = format!("{path}?start-time=2020-01-01T00:00:00Z&stop-time=2020-01-02T00:00:00Z");
-    for _ in 0..500 {
+    for title in 0..500 {
+        // A lost client is noticed when something is sent to it.
+        let garden = format!(r#"{{"garden:garden":{{"title":"{title}"}}}}"#);
+        server.put("/garden:garden", &garden);
         if server.send("GET", &past, &[], "").status == 200 {
             return;
         }
