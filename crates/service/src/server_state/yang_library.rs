@@ -288,9 +288,6 @@ pub(super) fn mounted(
             entry.leaf("name", OWN_SET);
             entry.leaf("module-set", OWN_SET);
         });
-        for &datastore in &served.datastores {
-            library.inner("datastore", |entry| described(entry, datastore, OWN_SET));
-        }
         library.leaf("content-id", &id.finalize().to_hex()[..16]);
     });
     let empty = DataNode::new(library, Content::Inner(Vec::new()));
