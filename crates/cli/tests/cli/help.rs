@@ -73,6 +73,8 @@ const NOT_RUNNABLE: &[&str] = &[
     "redis://",
     "espalier serve",
     "espalier audit follow",
+    // Stays connected to a server.
+    "espalier provide",
     "espalier notifications --follow",
     // Prompts for a password.
     "espalier user add",

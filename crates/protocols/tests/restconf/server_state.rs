@@ -112,7 +112,7 @@ fn containers_with_state_beyond_the_depth_are_shown() {
         let path = format!("/ietf-restconf-monitoring:restconf-state?content={content}&depth=2");
         check_json(
             &server.get(&path),
-            r#"{"ietf-restconf-monitoring:restconf-state":{"capabilities":{}}}"#,
+            r#"{"ietf-restconf-monitoring:restconf-state":{"capabilities":{},"streams":{}}}"#,
         );
     }
 }
