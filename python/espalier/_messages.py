@@ -41,6 +41,11 @@ class Call:
     timeout: float = 0.0
     """The seconds within which the answer must come."""
 
+    @property
+    def parent(self) -> str:
+        """The entry or container that an action stands in: what ``Provider.notify`` takes as ``parent``."""
+        return self.path.rpartition("/")[0]
+
     def argument(self, name: str, default: Json = None) -> Json:
         """A value at the top of the input, by its name without the module."""
         for full, value in self.input.items():

@@ -1,7 +1,8 @@
 //! `espalier provide`.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,6 +78,10 @@ pub struct Provide {
     #[arg(long, value_name = "PATH")]
     on_commit: Vec<String>,
 
+    /// Keep the version of the last commit that the program was run for in this file, and begin after it next time
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+
     /// The time for each run, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     timeout: f64,
@@ -102,7 +107,19 @@ impl Provide {
                 .hint("add --server unix:FILE, or --server URL"));
         };
         let remote = Arc::new(Remote::new(&server, &settings)?);
-        let mut progress = Progress::default();
+        if self.state.is_empty() && self.operation.is_empty() && self.phases().is_empty() {
+            return Err(Failure::usage("the program has nothing to do")
+                .hint("add --state, --operation, --on-update, --on-change or --on-commit"));
+        }
+        let mut progress = Progress {
+            version: self
+                .resume
+                .as_deref()
+                .map(read_version)
+                .transpose()?
+                .flatten(),
+            ..Progress::default()
+        };
         loop {
             match self.connected(&remote, &mut progress) {
                 // What is wrong from the beginning does not get better by itself.
@@ -122,27 +139,32 @@ impl Provide {
             state.map(|path| json!({"path": path, "timeout": timeout, "cache": self.cache}));
         let operations = self.operation.iter();
         let operations = operations.map(|path| json!({"path": path, "timeout": timeout}));
-        let phases = [
-            ("update", &self.on_update),
-            ("change", &self.on_change),
-            ("done", &self.on_commit),
-        ];
-        let commits = phases
-            .into_iter()
-            .filter(|(_, paths)| !paths.is_empty())
-            .map(|(phase, paths)| {
-                let mut role = json!({"paths": paths, "phases": [phase], "timeout": timeout});
-                if let Some(since) = since.filter(|_| phase == "done") {
-                    role["since"] = since.into();
-                }
-                role
-            });
+        let commits = self.phases().into_iter().map(|(phase, paths)| {
+            let mut role = json!({"paths": paths, "phases": [phase], "timeout": timeout});
+            if let Some(since) = since.filter(|_| phase == "done") {
+                role["since"] = since.into();
+            }
+            role
+        });
         json!({
             "name": self.name(),
             "state": state.collect::<Vec<_>>(),
             "operations": operations.collect::<Vec<_>>(),
             "commits": commits.collect::<Vec<_>>(),
         })
+    }
+
+    /// The phases of commits that the program takes part in, with their paths.
+    fn phases(&self) -> Vec<(&'static str, &[String])> {
+        let phases = [
+            ("update", &self.on_update[..]),
+            ("change", &self.on_change),
+            ("done", &self.on_commit),
+        ];
+        phases
+            .into_iter()
+            .filter(|(_, paths)| !paths.is_empty())
+            .collect()
     }
 
     fn name(&self) -> String {
@@ -174,6 +196,9 @@ impl Provide {
                         tracing::error!(reason, "the program failed after a commit");
                     }
                     progress.version = message["version"].as_u64().or(progress.version);
+                    if let (Some(file), Some(version)) = (&self.resume, progress.version) {
+                        write_version(file, version)?;
+                    }
                 }
                 Some(_) => self.answer(remote, &running, &connection, message),
                 None => {}
@@ -211,6 +236,24 @@ impl Provide {
     }
 }
 
+/// The version in a file; `None` if there is no file.
+fn read_version(file: &Path) -> Result<Option<u64>> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let wrong = |_| Failure::data("the file has no version").in_file(&file.display().to_string());
+    text.trim().parse().map(Some).map_err(wrong)
+}
+
+/// Replaces the version in a file.
+fn write_version(file: &Path, version: u64) -> Result<()> {
+    let new = file.with_extension("new");
+    std::fs::write(&new, format!("{version}\n"))?;
+    Ok(std::fs::rename(&new, file)?)
+}
+
 /// The answer to a call.
 fn answer(call: u64, message: &Json, result: std::result::Result<Json, String>) -> Json {
     let member = match message["kind"].as_str() {
@@ -245,6 +288,8 @@ fn run(
         .env("ESPALIER_SESSION", text("session"))
         .env("ESPALIER_VERSION", text("version"))
         .env("ESPALIER_TIMEOUT", timeout.to_string())
+        // With a group of its own, what it started is killed with it.
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -299,6 +344,8 @@ fn wait(child: &mut Child, timeout: Duration) -> Option<std::process::ExitStatus
             return Some(status);
         }
         if Instant::now() >= deadline {
+            let group = format!("-{}", child.id());
+            let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
             let _ = child.kill();
             let _ = child.wait();
             return None;

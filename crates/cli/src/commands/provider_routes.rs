@@ -85,11 +85,15 @@ fn connect(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, Ht
     let thread = std::thread::Builder::new().name("provider".to_owned());
     let (running, open) = (of.clone(), Arc::clone(&connection));
     let spawned = thread.spawn(move || {
+        let open = Open {
+            of: running,
+            connection: open,
+        };
         // A program that disconnects is not an error.
         if let Err(error) = run(&open, writer) {
-            tracing::debug!(%error, program = open.name(), "the stream of a program ended");
+            let program = open.connection.name();
+            tracing::debug!(%error, program, "the stream of a program ended");
         }
-        running.disconnect_provider(&open);
     });
     if let Err(error) = spawned {
         of.disconnect_provider(&connection);
@@ -108,12 +112,36 @@ fn stream_response(body: Body) -> Response {
     response
 }
 
-/// Writes messages until the program disconnects, or the connection is closed.
-fn run(connection: &ProviderConnection, mut writer: BodyWriter) -> io::Result<()> {
+/// A connection that ends when this is dropped, also by a panic.
+struct Open {
+    of: SessionDatastore,
+    connection: Arc<ProviderConnection>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.of.disconnect_provider(&self.connection);
+    }
+}
+
+/// Writes messages until the program disconnects, the connection is closed, or its user may not have it any more.
+fn run(open: &Open, mut writer: BodyWriter) -> io::Result<()> {
+    let connection = &*open.connection;
+    let mut checked = Instant::now();
     writeln!(writer, "{}", json!({"connected": connection.id()}))?;
     writer.send_now()?;
     let mut sent = Instant::now();
     while !connection.is_closed() {
+        if checked.elapsed() >= HEARTBEAT {
+            if !open.of.may_provide() {
+                tracing::warn!(
+                    program = connection.name(),
+                    "the user of a program may not have it any more"
+                );
+                break;
+            }
+            checked = Instant::now();
+        }
         match connection.next_message(CLOSED_CHECK) {
             Some(message) => {
                 writer.write_all(message.as_bytes())?;

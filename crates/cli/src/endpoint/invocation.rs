@@ -54,7 +54,7 @@ impl Invocation {
 
     fn unknown(&self, error: DataError) -> Failure {
         Failure::usage(format!("the path {}: {}", self.path, error.message))
-            .hint("`espalier schema --tree` shows the operations of the models as -x")
+            .hint("`espalier schema` shows the operations of the models, marked -x")
             .detail(placed(error, &self.path))
     }
 

@@ -573,3 +573,97 @@ fn a_program_converts_data_and_sends_notifications() {
         events.contains("box:full").then_some(())
     });
 }
+
+/// Regressions: a faulty description ended the program of the same name; edits of programs and of `edit-config` could
+/// write state into running.
+#[test]
+fn a_faulty_description_ends_no_program_and_edits_are_configuration() {
+    let sandbox = store();
+    let server = serve(&sandbox);
+    sandbox.write(
+        "editor.py",
+        "
+import sys
+from espalier import Provider
+p = Provider('editor')
+@p.on_update('/acme-firewall:firewall/rule')
+def update(commit): return {'acme-firewall:firewall': {'state': {'loaded-version': '7'}}}
+p.run(sys.argv[1])
+",
+    );
+    let socket = format!("unix:{SOCKET}");
+    let _editor = Program::python(&sandbox, &sandbox.path("editor.py"), &[&socket]);
+    wait_for(&server, &["editor"]);
+    let faulty = r#"{"name":"editor","state":[{"path":"/acme-firewall:none"}]}"#;
+    let answer = server.request_json("POST", "/espalier/providers", faulty);
+    assert_eq!(answer.status, 400, "{}", answer.body);
+    wait_for(&server, &["editor"]);
+    let many = json!({"name": "many", "commits": vec![json!({"phases": ["done"]}); 17]});
+    let answer = server.request_json("POST", "/espalier/providers", &many.to_string());
+    assert_eq!(answer.status, 400, "{}", answer.body);
+    let (status, body) = create_rule(&server, &json!({"name": "a"}));
+    assert_ne!(status, 204, "{body}");
+    let config = json!({"acme-firewall:firewall": {"state": {"loaded-version": "7"}}});
+    let input = json!({"ietf-netconf:input": {"target": {"running": [null]}, "config": config}});
+    let path = "/restconf/operations/ietf-netconf:edit-config";
+    let answer = server.request("POST", path, Some(&input.to_string()));
+    assert_eq!(answer.status, 400, "{}", answer.body);
+}
+
+/// Regression: the program of a deleted user stayed connected, and got the changes of commits.
+#[test]
+fn a_program_is_disconnected_when_its_user_has_no_right_to_it() {
+    let sandbox = store();
+    let local = ["--store", "embedded:store"];
+    let add = [&["user", "add", "eve", "--admin"], &local[..]].concat();
+    sandbox.run_with(&add, b"correct horse", &[]).ok();
+    let create = [
+        &["token", "create", "eve", "--name", "t", "--json"],
+        &local[..],
+    ]
+    .concat();
+    let token = sandbox.run(&create).json()["token"].clone();
+    let server = serve(&sandbox);
+    let variables = [("ESPALIER_TOKEN", token.as_str().expect("a token"))];
+    sandbox.write("idle.py", IDLE);
+    let program = Command::new("python3")
+        .args(["idle.py", &server.url])
+        .env("PYTHONPATH", repository("python"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .envs(variables)
+        .current_dir(sandbox.path(""))
+        .spawn();
+    let _program = Program(program.expect("python3"));
+    let socket = format!("unix:{SOCKET}");
+    let listed = || {
+        let words = ["get", "/", "--server", &socket];
+        sandbox.run(&words);
+        let connected = std::fs::read_to_string(sandbox.path("connected")).unwrap_or_default();
+        connected.trim().to_owned()
+    };
+    eventually("connected", || (listed() == "yes").then_some(()));
+    let delete = ["user", "delete", "eve", "--server", &socket];
+    let deleted = sandbox.run(&delete);
+    if deleted.status != 0 {
+        sandbox
+            .run(&[&["user", "delete", "eve"], &local[..]].concat())
+            .ok();
+    }
+    eventually("disconnected", || (listed() == "no").then_some(()));
+}
+
+/// A program that writes into a file whether it is connected.
+const IDLE: &str = "
+import sys, threading, time
+from espalier import Provider
+p = Provider('idle')
+@p.on_commit('/acme-firewall:firewall')
+def done(commit): pass
+def watch():
+    while True:
+        open('connected', 'w').write('yes' if p.wait_until_connected(0.05) else 'no')
+        time.sleep(0.1)
+threading.Thread(target=watch, daemon=True).start()
+try: p.run(sys.argv[1])
+except Exception: time.sleep(30)
+";

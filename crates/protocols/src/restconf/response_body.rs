@@ -139,7 +139,8 @@ impl BodyWriter {
             }
             Err(mpsc::error::TrySendError::Full(chunk)) => chunk,
         };
-        let sending = timeout(self.pause_max, self.chunks.send(chunk));
+        // The timer must be made within the runtime.
+        let sending = async { timeout(self.pause_max, self.chunks.send(chunk)).await };
         match self.runtime.block_on(sending) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -203,6 +204,22 @@ mod tests {
     use super::*;
 
     const PAUSE: Duration = Duration::from_secs(5);
+
+    /// Regression: a writer on a thread outside of the runtime panicked when the client read slowly.
+    #[tokio::test]
+    async fn a_thread_outside_of_the_runtime_waits_for_the_reader() {
+        let (mut writer, body) = stream(PAUSE);
+        let thread = std::thread::spawn(move || {
+            for _ in 0..100 {
+                writer.write_all(&[b'x'; CHUNK_BYTES])?;
+            }
+            writer.end()
+        });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let bytes = body.collect().await.unwrap().to_bytes();
+        assert_eq!(bytes.len(), 100 * CHUNK_BYTES);
+        thread.join().unwrap().unwrap();
+    }
 
     #[tokio::test]
     async fn written_bytes_arrive() {

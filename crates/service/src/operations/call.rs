@@ -80,6 +80,11 @@ impl OperationCall {
         self.state.has_ended() || self.session.is_killed()
     }
 
+    /// Whether it was given up before its time was over.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.state.is_over.load(Ordering::Acquire) || self.session.is_killed()
+    }
+
     /// An output, from its JSON document: `{"module:output": {...}}`.
     ///
     /// # Errors

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use espalier_store::{Error, Registration, Result, SubscriptionGuard};
-use espalier_yang::{DataError, ErrorTag, ErrorType};
+use espalier_yang::{DataError, ErrorTag, ErrorType, InstancePath, Schema};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 
 use super::connection::{ProviderConnection, SharedConnection};
-use super::description::{PROVIDER_ROLES_MAX, ProviderDescription, UpgradeRole};
+use super::description::{COMMIT_ROLES_MAX, PROVIDER_ROLES_MAX, ProviderDescription, UpgradeRole};
 use super::{commits, operations, state};
 use crate::anchor::Anchor;
 use crate::audit::AuditOperation;
@@ -26,6 +26,8 @@ pub const PROVIDERS_MAX: usize = 256;
 #[derive(Default)]
 pub struct ProviderConnections {
     by_id: Mutex<HashMap<String, Connected>>,
+    /// Held while a program connects, so that two of one name do not connect at a time.
+    connecting: Mutex<()>,
 }
 
 /// A connected program, with all that it provides.
@@ -56,6 +58,15 @@ impl ProviderConnections {
         }
         let id = random_id()
             .map_err(|error| Error::data(ErrorTag::OperationFailed, error.to_string()))?;
+        if description.commits.len() > COMMIT_ROLES_MAX {
+            let message = format!(
+                "a program takes part in commits in at most {COMMIT_ROLES_MAX} roles (COMMIT_ROLES_MAX); a role may have many paths"
+            );
+            return Err(Error::data(ErrorTag::InvalidValue, message));
+        }
+        let _one_at_a_time = self.connecting.lock();
+        // Before the earlier connection ends.
+        check(anchor.schema(), description)?;
         let (name, user) = (name.to_owned(), user.to_owned());
         let connection = Arc::new(ProviderConnection::new(id, name, user));
         let name = connection.name();
@@ -138,6 +149,21 @@ impl ProviderConnections {
     }
 }
 
+/// Checks the roles without registering them.
+fn check(schema: &Schema, description: &ProviderDescription) -> Result<()> {
+    let state = description.state.iter();
+    let state = state.map(|role| (&role.path, role.timeout));
+    let operations = description.operations.iter();
+    let operations = operations.map(|role| (&role.path, role.timeout));
+    let commits = description.commits.iter();
+    let commits = commits.flat_map(|role| role.paths.iter().map(|path| (path, role.timeout)));
+    for (path, timeout) in state.chain(operations).chain(commits) {
+        InstancePath::parse_pattern(schema, path)?;
+        state::seconds(timeout, std::time::Duration::ZERO)?;
+    }
+    Ok(())
+}
+
 fn register(
     service: &Service,
     anchor: &Anchor,
@@ -183,6 +209,11 @@ impl SessionDatastore {
             let connections = service.providers();
             connections.connect(service, user, &anchor, description)
         })
+    }
+
+    /// Whether the user may still have programs connected: the rules may have changed.
+    pub fn may_provide(&self) -> bool {
+        self.require_unrestricted("providers").is_ok()
     }
 
     /// The connection with an id that the same user made.

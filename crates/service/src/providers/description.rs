@@ -5,6 +5,9 @@ use serde::Deserialize;
 /// The maximum number of roles of one program.
 pub const PROVIDER_ROLES_MAX: usize = 1000;
 
+/// The maximum number of commit roles of one program: each can have a thread.
+pub const COMMIT_ROLES_MAX: usize = 16;
+
 /// What a program provides, as it writes it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]

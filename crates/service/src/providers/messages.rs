@@ -2,7 +2,7 @@
 
 use espalier_store::{NodeChange, write_change_json};
 use espalier_yang::data::{
-    DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder, json,
+    Accept, DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder, json,
 };
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, InstancePath, Schema};
 use serde_json::{Map, Value as Json};
@@ -114,6 +114,11 @@ pub(super) fn parse_data(
 ) -> Result<DataTree, Errors> {
     let mut builder = TreeBuilder::new();
     let options = ParseOptions {
+        accept: match metadata {
+            // Edits are of the configuration.
+            MetadataMode::Kept => Accept::Config,
+            _ => Accept::All,
+        },
         metadata,
         ..ParseOptions::default()
     };

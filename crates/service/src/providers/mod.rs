@@ -22,11 +22,12 @@ mod upgrades;
 pub use connection::{CALL_TIMEOUT, CallFailure, PROVIDER_CALLS_PENDING_MAX, ProviderConnection};
 pub use connections::{PROVIDERS_MAX, ProviderConnections};
 pub use description::{
-    CommitPhase, CommitRole, OperationRole, PROVIDER_ROLES_MAX, ProviderDescription, StateRole,
-    UpgradeRole,
+    COMMIT_ROLES_MAX, CommitPhase, CommitRole, OperationRole, PROVIDER_ROLES_MAX,
+    ProviderDescription, StateRole, UpgradeRole,
 };
 pub use messages::CHANGES_SENT_MAX;
 pub use outbox::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
+pub use state::PUSHED_BYTES_MAX;
 pub use upgrades::UPGRADE_TIMEOUT;
 
 pub(crate) use upgrades::UpgradeCallbacks;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_store::Result;
-use espalier_yang::Errors;
 use espalier_yang::data::{DataNode, DataTree, PrintOptions, json};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use serde_json::{Map, Value as Json, json as json_value};
 
 use super::connection::{SharedConnection, data_of, no_data};
@@ -71,11 +71,22 @@ fn input(call: &OperationCall) -> Json {
     serde_json::from_slice(&text).unwrap_or_else(|_| Json::Object(Map::new()))
 }
 
+impl ProgramOperation {
+    /// The fault is the program's, and not that of the client.
+    fn invalid_output(&self, errors: &Errors) -> Errors {
+        let program = self.connection.name();
+        tracing::error!(%errors, program, "the output of an operation is invalid");
+        let message = format!("{program} returned an invalid output: {errors}");
+        let error = DataError::new(ErrorTag::OperationFailed, message);
+        error.of_type(ErrorType::Rpc).into()
+    }
+}
+
 impl Operation for ProgramOperation {
     fn call(&self, call: &OperationCall) -> std::result::Result<DataTree, Errors> {
         let now = std::time::Instant::now();
         let timeout = call.state().deadline().saturating_duration_since(now);
-        let is_wanted = || !call.has_ended();
+        let is_wanted = || !call.is_given_up();
         let message = message(self.role, call);
         let answer = self
             .connection
@@ -92,6 +103,7 @@ impl Operation for ProgramOperation {
                     None => json_value!({ name: output }),
                 };
                 call.output(document.to_string().as_bytes())
+                    .map_err(|errors| self.invalid_output(&errors))
             }
         }
     }

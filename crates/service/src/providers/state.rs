@@ -14,6 +14,9 @@ use super::connection::{CALL_TIMEOUT, SharedConnection, data_of, no_data};
 use super::description::StateRole;
 use super::messages::{parse_data, path_text};
 
+/// The maximum size of the state that a program pushed, as JSON, of all its roles together.
+pub const PUSHED_BYTES_MAX: usize = 64 << 20;
+
 /// The state that a program pushed, by the path of its role.
 #[derive(Default)]
 pub(super) struct PushedState {
@@ -23,6 +26,8 @@ pub(super) struct PushedState {
 struct Pushed {
     schema: Arc<Schema>,
     data: Json,
+    /// The size of the data as JSON.
+    bytes: usize,
     parsed: Arc<DataTree>,
 }
 
@@ -31,6 +36,7 @@ impl PushedState {
         let pushed = Pushed {
             schema: Arc::clone(schema),
             data: Json::Object(Map::new()),
+            bytes: 0,
             parsed: Arc::default(),
         };
         self.by_path.lock().insert(path.to_owned(), pushed);
@@ -38,7 +44,16 @@ impl PushedState {
 
     /// Replaces the state at a path of a role.
     pub fn replace(&self, path: &str, data: &Json) -> std::result::Result<(), Errors> {
+        let bytes = data.to_string().len();
         let mut by_path = self.by_path.lock();
+        let others = by_path.iter().filter(|(other, _)| *other != path);
+        let total = bytes + others.map(|(_, pushed)| pushed.bytes).sum::<usize>();
+        if total > PUSHED_BYTES_MAX {
+            let message = format!(
+                "a program pushes at most {PUSHED_BYTES_MAX} bytes of state (PUSHED_BYTES_MAX); write more into the operational datastore"
+            );
+            return Err(DataError::new(ErrorTag::TooBig, message).into());
+        }
         let Some(pushed) = by_path.get_mut(path) else {
             let message = format!("{path} is not registered with “push”");
             return Err(DataError::new(ErrorTag::InvalidValue, message).into());
@@ -46,6 +61,7 @@ impl PushedState {
         let parsed = parse_data(&pushed.schema, Root::Datastore, MetadataMode::Plain, data)?;
         pushed.parsed = Arc::new(parsed);
         pushed.data = data.clone();
+        pushed.bytes = bytes;
         Ok(())
     }
 

@@ -2,8 +2,8 @@
 
 use espalier_store::{Datastore, Error, Result};
 use espalier_yang::data::{
-    Content, DataNode, DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder, json,
-    xml,
+    Accept, Content, DataNode, DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder,
+    json, xml,
 };
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 use serde_json::Value as Json;
@@ -65,6 +65,7 @@ pub(super) fn parameter_error(tag: ErrorTag, message: impl Into<String>) -> Data
 /// The tree in a `config` element, with the operations of its nodes.
 pub(super) fn config_tree(schema: &Schema, document: &str) -> Result<DataTree> {
     let options = ParseOptions {
+        accept: Accept::Config,
         metadata: MetadataMode::Kept,
         ..ParseOptions::default()
     };
