@@ -243,7 +243,7 @@ fn read_version(file: &Path) -> Result<Option<u64>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let wrong = |_| Failure::data("the file has no version").in_file(&file.display().to_string());
+    let wrong = |_| Failure::data("the file has no version").in_file(file.display().to_string());
     text.trim().parse().map(Some).map_err(wrong)
 }
 
