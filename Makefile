@@ -32,6 +32,7 @@ test: servers ## Run every test, with servers that they start (ESPALIER_TEST_SER
 	$(CARGO) test --workspace --features $(ALL_FEATURES) --locked --no-fail-fast
 
 check: setup ## Formatting, clippy and tidy.
+	@./scripts/setup libpam0g-dev
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 \
 		|| rustup component add clippy rustfmt
 	$(CARGO) fmt --all --check
