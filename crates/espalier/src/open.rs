@@ -6,11 +6,7 @@ use std::sync::Arc;
 #[cfg(feature = "documents")]
 use espalier_documents::Documents;
 #[cfg(feature = "notifications")]
-use espalier_service::access::Caller;
-#[cfg(feature = "notifications")]
-use espalier_service::session::{NewSession, SessionKind, Transport};
-#[cfg(feature = "notifications")]
-use espalier_service::{Service, SessionDatastore};
+use espalier_service::SessionDatastore;
 #[cfg(feature = "stats")]
 use espalier_stats::Stats;
 #[cfg(any(feature = "documents", feature = "stats"))]
@@ -85,15 +81,7 @@ pub fn tree(store: &Store, modules: &[&str]) -> Result<Tree> {
 /// `operation-failed` if the operating system gives no random bytes.
 #[cfg(feature = "notifications")]
 pub fn session(tree: &Tree) -> Result<SessionDatastore> {
-    let service = Service::without_access_control(tree.clone())?;
-    let session = service.sessions().unlisted(NewSession {
-        caller: Caller::exempt(),
-        transport: Transport::Library,
-        peer: String::new(),
-        kind: SessionKind::Connection,
-        name: String::new(),
-    });
-    Ok(service.datastore(&session, tree.clone()))
+    SessionDatastore::of_program(tree.clone())
 }
 
 fn module(text: &str) -> Result<ModuleSource> {

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use espalier_service::access::Caller;
+use espalier_service::SessionDatastore;
 use espalier_service::notifications::{Delivery, Notification, Subscription, SubscriptionOptions};
-use espalier_service::session::{NewSession, SessionKind, Transport};
-use espalier_service::{Service, SessionDatastore};
 
 use super::hosts::Hosts;
 use super::report::Report;
@@ -48,16 +46,7 @@ pub fn run(report: &mut Report<'_>, subscribers: u64) -> Result<()> {
 }
 
 fn running(hosts: &Hosts) -> Result<SessionDatastore> {
-    let tree = hosts.store.tree.clone();
-    let service = Service::without_access_control(tree.clone())?;
-    let session = service.sessions().unlisted(NewSession {
-        caller: Caller::exempt(),
-        transport: Transport::Library,
-        peer: String::new(),
-        kind: SessionKind::Connection,
-        name: String::new(),
-    });
-    Ok(service.datastore(&session, tree))
+    Ok(SessionDatastore::of_program(hosts.store.tree.clone())?)
 }
 
 /// Sends notifications, each of which every receiver takes before the next one is sent.

@@ -35,7 +35,7 @@ pub struct Rpc {
     #[arg(long, value_name = "FILE")]
     input: Option<String>,
 
-    /// The format of the output, and of the document unless its text tells
+    /// The format of the output
     #[arg(long, default_value = "json")]
     format: Format,
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use espalier_service::operations::input_of;
 use espalier_service::server_state;
 use espalier_yang::data::{
     Content, DataNode, DataTree, Layout, ParseError, ParseOptions, PrintOptions, Root, TreeBuilder,
 };
 use espalier_yang::schema::ModuleNames;
-use espalier_yang::{DataError, InstancePath, NodeId, NodeKind, Schema};
+use espalier_yang::{DataError, InstancePath, NodeId, Schema};
 
 use espalier_terminal::document::{self, Format, Found};
 use espalier_terminal::path::placed;
@@ -35,14 +36,16 @@ pub(super) struct ResolvedInvocation {
 impl Invocation {
     /// Resolves the invocation in the schema of the data, or else in that of the server's own operations.
     pub(super) fn resolve(&self, schema: &Arc<Schema>) -> Result<ResolvedInvocation> {
-        let own = server_state::schema()?;
-        let in_data = InstancePath::parse_operation_path(schema, &self.path);
-        let (schema, path) = match in_data {
+        let (schema, path) = match InstancePath::parse_operation_path(schema, &self.path) {
             Ok(path) => (Arc::clone(schema), path),
-            Err(error) => match InstancePath::parse_operation_path(&own, &self.path) {
-                Ok(path) => (own, path),
-                Err(_) => return Err(self.unknown(error)),
-            },
+            Err(error) => {
+                // Compiled only where it is needed.
+                let own = server_state::schema()?;
+                match InstancePath::parse_operation_path(&own, &self.path) {
+                    Ok(path) => (own, path),
+                    Err(_) => return Err(self.unknown(error)),
+                }
+            }
         };
         let input = self.input(&schema, &path)?;
         Ok(ResolvedInvocation {
@@ -60,10 +63,7 @@ impl Invocation {
 
     /// The input: the document, or the arguments.
     fn input(&self, schema: &Schema, path: &InstancePath) -> Result<DataTree> {
-        let children = path.target().map(|node| &schema.node(node).children);
-        let mut children = children.into_iter().flatten().copied();
-        let input = children.find(|&child| matches!(schema.node(child).kind, NodeKind::Input));
-        let Some(input) = input else {
+        let Some(input) = path.target().and_then(|node| input_of(schema, node)) else {
             return Ok(DataTree::default());
         };
         match &self.document {

@@ -334,7 +334,7 @@ fn programs_that_hang_die_or_are_wrong_stop_only_what_needs_them() {
     assert!(reads > 5, "{reads} reads");
     let late = invoke(&server, "/restconf/operations/acme-firewall:reload");
     assert_eq!((late.0, app_tag(&late.1)), (500, json!("timeout")));
-    // A program that dies in a commit has refused it; then it has no say.
+    // A program that dies in a commit has refused it; then it does not take part.
     let dead = create_rule(&server, &json!({"name": "die"}));
     assert_eq!(
         (dead.0, app_tag(&dead.1)),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use espalier_service::access::Caller;
 use espalier_service::configuration::ConfigurationTrees;
+use espalier_service::operations::input_of;
 use espalier_service::server_state::{DescribedAnchor, ModuleTexts, ServedAnchor};
 use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
 use espalier_service::{AccessControl, Anchor, ChangeNote, LoginPolicy, Service, SessionDatastore};
@@ -25,7 +26,7 @@ use espalier_yang::data::{
 };
 use espalier_yang::path::Fields;
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::{InstancePath, NodeKind, Schema, Sink};
+use espalier_yang::{InstancePath, Schema, Sink};
 use serde_json::{Value as Json, json};
 
 use crate::process::Sandbox;
@@ -342,8 +343,7 @@ impl Library {
         let schema = of.schema();
         let path = InstancePath::parse_operation_path(schema, path)?;
         let node = path.target().expect("an operation");
-        let mut children = schema.node(node).children.iter().copied();
-        let node = children.find(|&child| matches!(schema.node(child).kind, NodeKind::Input));
+        let node = input_of(schema, node);
         let tree = match input.text {
             "" => DataTree::default(),
             _ => {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use espalier_service::SessionDatastore;
+use espalier_service::operations::input_of;
 use espalier_store::{Datastore, Error};
 use espalier_yang::data::{DataTree, ParseError, ParseOptions, Root, TreeBuilder};
 use espalier_yang::path::ApiRoot;
-use espalier_yang::{ErrorTag, InstancePath, NodeId, NodeKind, Schema};
+use espalier_yang::{ErrorTag, InstancePath, NodeId, Schema};
 use http::request::Parts;
 use http::{Method, StatusCode};
 use tokio::task::spawn_blocking;
@@ -137,9 +138,7 @@ fn failure(error: Error) -> Failure {
 
 /// The input in a body.
 fn input(schema: &Schema, path: &InstancePath, format: Format, body: &[u8]) -> Result<DataTree> {
-    let children = path.target().map(|node| &schema.node(node).children);
-    let mut children = children.into_iter().flatten().copied();
-    let input = children.find(|&child| matches!(schema.node(child).kind, NodeKind::Input));
+    let input = path.target().and_then(|node| input_of(schema, node));
     // Some clients send an empty object for an operation without input.
     let is_empty = body.trim_ascii().is_empty() || body.trim_ascii() == b"{}";
     let Some(input) = input.filter(|_| !is_empty) else {

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use espalier_drivers::memory::{Config, Memory};
 use espalier_protocols::restconf::RestconfConfig;
-use espalier_service::access::Caller;
+use espalier_service::SessionDatastore;
 use espalier_service::notifications::Notification;
-use espalier_service::session::{NewSession, SessionKind, Transport};
-use espalier_service::{Service, SessionDatastore};
 use espalier_store::{Datastore, Store, SystemClock, Tree};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use serde_json::{Value, json};
@@ -38,15 +36,7 @@ fn served() -> (Server, SessionDatastore) {
 
 /// Running, as another program with the store sees it.
 fn running(tree: Tree) -> SessionDatastore {
-    let service = Service::without_access_control(tree.clone()).unwrap();
-    let session = service.sessions().unlisted(NewSession {
-        caller: Caller::exempt(),
-        transport: Transport::Library,
-        peer: String::new(),
-        kind: SessionKind::Connection,
-        name: String::new(),
-    });
-    service.datastore(&session, tree)
+    SessionDatastore::of_program(tree).unwrap()
 }
 
 fn send(running: &SessionDatastore, parent: &str, document: &Value) {

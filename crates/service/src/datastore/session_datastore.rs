@@ -6,10 +6,10 @@ use espalier_store::{CommitOptions, Datastore, Error, Result, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
 use super::call::{Call, Outcome};
-use crate::access::{UserAccess, hide_denied};
+use crate::access::{Caller, UserAccess, hide_denied};
 use crate::audit::AuditEntry;
 use crate::service::Service;
-use crate::session::Session;
+use crate::session::{NewSession, Session, SessionKind, Transport};
 
 /// The module of the base operations (RFC 6241).
 const NETCONF: &str = "ietf-netconf";
@@ -37,6 +37,22 @@ pub struct ChangeNote<'a> {
 }
 
 impl SessionDatastore {
+    /// A datastore for a program that has the store open: without access control, and without a listed session.
+    ///
+    /// # Errors
+    /// `operation-failed` if the operating system gives no random bytes.
+    pub fn of_program(tree: Tree) -> Result<Self> {
+        let service = Service::without_access_control(tree.clone())?;
+        let session = service.sessions().unlisted(NewSession {
+            caller: Caller::exempt(),
+            transport: Transport::Library,
+            peer: String::new(),
+            kind: SessionKind::Connection,
+            name: String::new(),
+        });
+        Ok(service.datastore(&session, tree))
+    }
+
     pub(crate) fn new(service: Service, session: Arc<Session>, tree: Tree) -> Self {
         Self {
             service,

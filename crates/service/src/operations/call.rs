@@ -105,7 +105,7 @@ impl OperationCall {
 }
 
 /// The `input` of an operation; `None` if it has none.
-pub(super) fn input_of(schema: &Schema, operation: NodeId) -> Option<NodeId> {
+pub fn input_of(schema: &Schema, operation: NodeId) -> Option<NodeId> {
     child_of_kind(schema, operation, |kind| matches!(kind, NodeKind::Input))
 }
 

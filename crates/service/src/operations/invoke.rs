@@ -12,7 +12,7 @@ use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, InstancePath, NodeId
 
 use super::call::{CallState, OperationCall, input_of, output_of};
 use super::registry::{CountedCall, Registered};
-use super::{OPERATION_CALLS_MAX, ServerOperation};
+use super::{OPERATION_CALLS_MAX, OPERATION_TIMEOUT, ServerOperation};
 use crate::audit::AuditOperation;
 use crate::datastore::{Call, SessionDatastore};
 
@@ -38,7 +38,7 @@ impl SessionDatastore {
                 let input = self.completed_input(path, operation, input)?;
                 return own.run(
                     &self.main(),
-                    &self.operation_call(path, input, own.timeout()),
+                    &self.operation_call(path, input, OPERATION_TIMEOUT),
                 );
             }
             let operations = self.service().operations();

@@ -15,7 +15,7 @@ mod operation;
 mod registry;
 mod server_operations;
 
-pub use call::{CallState, OperationCall};
+pub use call::{CallState, OperationCall, input_of};
 pub use operation::{OPERATION_TIMEOUT, Operation, OperationOptions};
 pub use registry::{OPERATION_CALLS_MAX, OperationRegistration, Operations};
 

@@ -107,19 +107,24 @@ fn concerns(change: &NodeChange, texts: &[String], paths: &[InstancePath]) -> bo
     texts.is_empty() || paths.iter().any(|path| change.is_below(path))
 }
 
+/// The changes of a commit that a role with these paths gets.
+fn changes_of(diff: &Diff, texts: &[String]) -> ChangeList {
+    let paths = paths_in(diff.schema(), texts);
+    let mut list = ChangeList::default();
+    for change in diff.changes() {
+        if concerns(&change, texts, &paths) {
+            list.add(diff.schema(), &change);
+        }
+    }
+    list
+}
+
 impl ProgramSubscriber {
     /// A call with the changes of the role.
     fn message(&self, diff: &Diff) -> Map<String, Json> {
-        let paths = paths_in(diff.schema(), &self.paths);
-        let mut list = ChangeList::default();
-        for change in diff.changes() {
-            if concerns(&change, &self.paths, &paths) {
-                list.add(diff.schema(), &change);
-            }
-        }
         let mut message = Map::new();
         message.insert("role".to_owned(), self.role.into());
-        list.put(&mut message);
+        changes_of(diff, &self.paths).put(&mut message);
         message
     }
 
@@ -213,39 +218,39 @@ impl Reporter {
         if let Ok(version) = self.tree.view().and_then(|view| view.version()) {
             newest = version;
         }
-        let mut is_open = self.catch_up(newest, None);
+        let mut is_open = self.catch_up(newest);
         while is_open && !self.connection.is_closed() {
             is_open = match self.events.next(CLOSED_CHECK) {
                 None => true,
                 Some(Event::Committed(commit)) if commit.version <= self.known => true,
                 Some(Event::Committed(commit)) => self.report(&commit),
-                Some(Event::Lagged(lagged)) => self.catch_up(lagged.last, None),
+                Some(Event::Lagged(lagged)) => self.catch_up(lagged.last),
             };
         }
     }
 
     fn report(&mut self, commit: &Committed) -> bool {
-        let paths = paths_in(commit.diff.schema(), &self.paths);
-        let mut list = ChangeList::default();
-        for change in commit.diff.changes() {
-            if concerns(&change, &self.paths, &paths) {
-                list.add(commit.diff.schema(), &change);
-            }
-        }
+        let list = changes_of(&commit.diff, &self.paths);
         self.send(commit.version, list, Some(commit))
     }
 
     /// Reports what changed since the last known version in one message.
-    fn catch_up(&mut self, to: u64, commit: Option<&Committed>) -> bool {
+    fn catch_up(&mut self, to: u64) -> bool {
         if to <= self.known {
             return true;
         }
         let mut list = ChangeList::default();
         let texts = &self.paths;
+        // The paths in the schema of the changes: there are few schemas and many changes.
+        let mut known: Option<(Arc<Schema>, Vec<InstancePath>)> = None;
         let compared = self
             .tree
             .each_difference(self.known, to, &mut |schema, change| {
-                if concerns(change, texts, &paths_in(schema, texts)) {
+                let (_, paths) = match known.take() {
+                    Some(of) if Arc::ptr_eq(&of.0, schema) => known.insert(of),
+                    _ => known.insert((Arc::clone(schema), paths_in(schema, texts))),
+                };
+                if concerns(change, texts, paths) {
                     list.add(schema, change);
                 }
                 Ok(())
@@ -261,7 +266,7 @@ impl Reporter {
                 self.known = to;
                 true
             }
-            false => self.send(to, list, commit),
+            false => self.send(to, list, None),
         }
     }
 

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use espalier_yang::data::DataTree;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use parking_lot::Mutex;
 use serde_json::{Map, Value as Json, json};
@@ -228,7 +227,7 @@ impl ProviderConnection {
     }
 }
 
-/// A connection that closes when this is dropped, with all that the program provides.
+/// A connection, as its roles hold it.
 pub(super) type SharedConnection = Arc<ProviderConnection>;
 
 /// The data that an answer must have.
@@ -237,9 +236,4 @@ pub(super) fn data_of(answer: Answer) -> Option<Json> {
         Answer::Data(data) => Some(data),
         Answer::Done | Answer::Errors(_) => None,
     }
-}
-
-/// An empty tree.
-pub(super) fn no_data() -> DataTree {
-    DataTree::default()
 }

@@ -7,7 +7,7 @@ use espalier_yang::data::{DataNode, DataTree, PrintOptions, json};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use serde_json::{Map, Value as Json, json as json_value};
 
-use super::connection::{SharedConnection, data_of, no_data};
+use super::connection::{SharedConnection, data_of};
 use super::description::OperationRole;
 use super::messages::path_text;
 use super::state::seconds;
@@ -93,7 +93,7 @@ impl Operation for ProgramOperation {
             .call("operation", message, timeout, &is_wanted);
         let answer = answer.map_err(|failure| failure.into_errors(self.connection.name()))?;
         match data_of(answer) {
-            None => Ok(no_data()),
+            None => Ok(DataTree::default()),
             Some(output) => {
                 let module = call.schema.node(call.operation()).module;
                 let name = format!("{}:output", call.schema.module(module).name);

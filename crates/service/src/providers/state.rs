@@ -10,7 +10,7 @@ use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, Schema};
 use parking_lot::Mutex;
 use serde_json::{Map, Value as Json};
 
-use super::connection::{CALL_TIMEOUT, SharedConnection, data_of, no_data};
+use super::connection::{CALL_TIMEOUT, SharedConnection, data_of};
 use super::description::StateRole;
 use super::messages::{parse_data, path_text};
 
@@ -69,7 +69,7 @@ impl PushedState {
     fn get(&self, path: &str, schema: &Arc<Schema>) -> std::result::Result<DataTree, Errors> {
         let mut by_path = self.by_path.lock();
         let Some(pushed) = by_path.get_mut(path) else {
-            return Ok(no_data());
+            return Ok(DataTree::default());
         };
         if !Arc::ptr_eq(&pushed.schema, schema) {
             let root = Root::Datastore;
@@ -102,7 +102,7 @@ pub(super) fn register(
                 data.map_err(|errors| Box::new(errors) as ProviderError)
             })
         }
-        // The store's own timeout is a little longer, so that the program is told of the end of the call.
+        // The store's own timeout is a little longer, so that the program learns that the call ended.
         false => Provider::new(name, move |request: &ProviderRequest| {
             read((&connection, number), request, timeout)
         })
@@ -122,7 +122,7 @@ fn read(
     message.insert("path".to_owned(), path_text(&request.schema, &request.path));
     let answer = connection.call("state", message, timeout, &|| true)?;
     let Some(data) = data_of(answer) else {
-        return Ok(no_data());
+        return Ok(DataTree::default());
     };
     let root = Root::Datastore;
     let parsed = parse_data(&request.schema, root, MetadataMode::Plain, &data);

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use espalier_service::access::Caller;
+use espalier_service::SessionDatastore;
 use espalier_service::notifications::{
     Delivery, EventSource, Notification, Stream, SubscriptionOptions,
 };
-use espalier_service::session::{NewSession, SessionKind, Transport};
-use espalier_service::{Service, SessionDatastore};
 use espalier_store::SystemClock;
 use espalier_testkit::process::{Part, argument, say};
 
@@ -16,15 +14,7 @@ use crate::fixture::{eventually, module_stream, next, open};
 
 fn running(url: &str) -> SessionDatastore {
     let tree = open(url, Arc::new(SystemClock));
-    let service = Service::without_access_control(tree.clone()).expect("a service");
-    let session = service.sessions().unlisted(NewSession {
-        caller: Caller::exempt(),
-        transport: Transport::Library,
-        peer: String::new(),
-        kind: SessionKind::Connection,
-        name: String::new(),
-    });
-    service.datastore(&session, tree)
+    SessionDatastore::of_program(tree).expect("a datastore")
 }
 
 /// Sends until it is killed: `URL`.

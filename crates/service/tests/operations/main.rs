@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use espalier_service::access::Caller;
 use espalier_service::operations::{
     OPERATION_CALLS_MAX, Operation, OperationCall, OperationOptions, OperationRegistration,
+    input_of,
 };
 use espalier_service::session::SessionId;
 use espalier_service::{AccessControl, Anchor, Service, SessionDatastore};
@@ -20,7 +21,7 @@ use espalier_store::{
 };
 use espalier_testkit::documents::json_document;
 use espalier_yang::data::{DataTree, ParseOptions, PrintOptions, Root, TreeBuilder, json};
-use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, NodeKind};
+use espalier_yang::{DataError, ErrorTag, Errors, InstancePath};
 use parking_lot::Mutex;
 
 use crate::fixture::{serving, source_of};
@@ -88,8 +89,7 @@ fn invoke(of: &SessionDatastore, path: &str, input: &str) -> Result<String, Erro
     let schema = of.schema();
     let path = InstancePath::parse_operation_path(schema, path)?;
     let node = path.target().expect("an operation");
-    let mut children = schema.node(node).children.iter().copied();
-    let node = children.find(|&child| matches!(schema.node(child).kind, NodeKind::Input));
+    let node = input_of(schema, node);
     let mut builder = TreeBuilder::new();
     let root = Root::Resource(node.expect("an input"));
     let options = ParseOptions::default();
@@ -191,7 +191,7 @@ fn a_call_has_a_valid_input_with_defaults_and_a_valid_output() {
     }
 }
 
-/// An operation that records its calls, and fails if told to.
+/// An operation that records its calls, and fails if `fails`.
 struct Recording {
     name: &'static str,
     log: Arc<Mutex<Vec<String>>>,

@@ -1,14 +1,12 @@
 //! The table of the operations.
 
-use std::time::Duration;
-
 use espalier_store::Result;
 use espalier_yang::data::DataTree;
 use espalier_yang::{NodeId, Schema};
 
 use super::{base, get_schema};
 use crate::datastore::SessionDatastore;
-use crate::operations::{OPERATION_TIMEOUT, OperationCall};
+use crate::operations::OperationCall;
 
 /// Runs an operation for a session.
 type Run = fn(&SessionDatastore, &OperationCall) -> Result<DataTree>;
@@ -54,11 +52,6 @@ impl ServerOperation {
         let module = &*schema.module(node.module).name;
         let mut all = OPERATIONS.into_iter();
         all.find(|one| one.module == module && one.name == &*node.name)
-    }
-
-    /// How long it may take.
-    pub fn timeout(self) -> Duration {
-        OPERATION_TIMEOUT
     }
 
     /// Runs it.
