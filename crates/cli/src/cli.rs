@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
     DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
-    Locks, NotificationsCommand, Notify, Provide, Repair, Restore, Rollback, Rpc, SchemaTree,
-    Serve, Set, Stats, Token, Unlock, Update, Upgrade, User, Validate,
+    Locks, ModulesCommand, NotificationsCommand, Notify, Provide, Repair, Restore, Rollback, Rpc,
+    SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade, User, Validate,
 };
 use crate::logging;
 use crate::settings::Settings;
@@ -108,6 +108,7 @@ enum Command {
     History(History),
     Diff(Diff),
     Rollback(Rollback),
+    Modules(ModulesCommand),
     Rpc(Rpc),
     Provide(Provide),
     Schema(SchemaTree),
@@ -236,6 +237,7 @@ impl Cli {
             Command::History(command) => command.run(settings),
             Command::Diff(command) => command.run(settings),
             Command::Rollback(command) => command.run(settings),
+            Command::Modules(command) => command.run(settings),
             Command::Rpc(command) => command.run(settings),
             Command::Provide(command) => command.run(settings),
             Command::Schema(command) => command.run(settings),
@@ -284,6 +286,7 @@ impl Command {
             Self::History(command) => command.output_options.json,
             Self::Diff(command) => command.output_options.json,
             Self::Rollback(command) => command.output_options.json,
+            Self::Modules(command) => command.wants_json(),
             Self::Rpc(command) => command.output_options.json,
             Self::Provide(_) => false,
             Self::Schema(command) => command.output_options.json,

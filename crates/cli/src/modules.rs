@@ -41,8 +41,8 @@ pub fn schema(
     for location in locations {
         find(location, &mut modules)?;
     }
-    // The same file may be named twice: once in its folder, once by itself.
     modules.sort_by(|a, b| (&a.name, &a.revision).cmp(&(&b.name, &b.revision)));
+    // The same file may be named twice: once in its folder, once by itself.
     modules.dedup();
     for name in &implement {
         if !modules.iter().any(|module| &module.name == name) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
-use espalier_store::Datastore;
+use espalier_store::{Datastore, LeafFill};
 use serde::Deserialize;
 
 use espalier_terminal::output::Form;
@@ -103,6 +103,11 @@ pub struct Access {
     /// rejected; change nothing
     #[arg(long)]
     pub dry_run: bool,
+
+    /// If --yang changes the modules of the store: a value for a leaf wherever data lack it, for leaves that become
+    /// mandatory, as in `/plant:plant/owner=me`. The path has no keys: it stands for all entries. May be repeated
+    #[arg(long, value_name = "PATH=VALUE", value_parser = leaf_fill)]
+    pub fill: Vec<LeafFill>,
 
     /// Which rules of the models the data must satisfy from now on: `full`, or `structure` (and types)
     /// only, for data that break the constraints of their own models. The store keeps this setting
@@ -214,6 +219,9 @@ pub struct Settings {
     /// Whether an upgrade is checked only, without changes.
     #[serde(skip)]
     pub dry_run: bool,
+    /// Values for leaves that the data lack after an upgrade.
+    #[serde(skip)]
+    pub fill: Vec<LeafFill>,
     /// Whether results are printed as JSON.
     #[serde(skip)]
     pub json: bool,
@@ -287,6 +295,17 @@ impl From<&Connection> for Settings {
     }
 }
 
+/// `PATH=VALUE`.
+fn leaf_fill(text: &str) -> std::result::Result<LeafFill, String> {
+    let (path, value) = text
+        .split_once('=')
+        .ok_or("write it as PATH=VALUE, as in /plant:plant/owner=me")?;
+    Ok(LeafFill {
+        path: path.to_owned(),
+        value: value.to_owned(),
+    })
+}
+
 impl From<&Access> for Settings {
     fn from(access: &Access) -> Self {
         Self {
@@ -297,6 +316,7 @@ impl From<&Access> for Settings {
             mount_reference: access.mount_reference.clone(),
             drop_unknown: access.drop_unknown,
             dry_run: access.dry_run,
+            fill: access.fill.clone(),
             json: false,
             validation: access.validation,
             dataspace: access.dataspace.clone(),
@@ -347,6 +367,7 @@ impl Settings {
             mount_reference: Vec::new(),
             drop_unknown: false,
             dry_run: false,
+            fill: Vec::new(),
             json: false,
             validation: None,
             dataspace: text("ESPALIER_DATASPACE"),
@@ -424,6 +445,7 @@ impl Settings {
             mount_reference: first_non_empty(self.mount_reference, weaker.mount_reference),
             drop_unknown: self.drop_unknown || weaker.drop_unknown,
             dry_run: self.dry_run || weaker.dry_run,
+            fill: first_non_empty(self.fill, weaker.fill),
             json: self.json || weaker.json,
             validation: self.validation.or(weaker.validation),
             dataspace: self.dataspace.or(weaker.dataspace),
@@ -508,7 +530,7 @@ fn parsed<T: FromStr>(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> 
     value.parse().map(Some).map_err(wrong)
 }
 
-fn first_non_empty(strong: Vec<String>, weak: Vec<String>) -> Vec<String> {
+fn first_non_empty<T>(strong: Vec<T>, weak: Vec<T>) -> Vec<T> {
     if strong.is_empty() { weak } else { strong }
 }
 

@@ -14,6 +14,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/espalier-access.yang"),
     },
     StandardModule {
+        name: "espalier-modules",
+        revision: "2026-11-28",
+        text: include_str!("../../../models/espalier-modules.yang"),
+    },
+    StandardModule {
         name: "espalier-notifications",
         revision: "2026-11-28",
         text: include_str!("../../../models/espalier-notifications.yang"),

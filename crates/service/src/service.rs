@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use espalier_store::{Datastore, Error, Result, Store, SystemClock, Timestamp, Tree};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
+use parking_lot::Mutex;
 
 use crate::access::{
     AccessPolicy, AnchorAccess, Caller, NacmConfig, ResourceAccess, RulesCache, UserAccess,
@@ -53,7 +54,11 @@ struct Inner {
     providers: ProviderConnections,
     state: ServerState,
     notifications: ServiceNotifications,
+    module_observers: Mutex<Vec<ModuleObserver>>,
 }
+
+/// Called after modules were replaced.
+type ModuleObserver = Box<dyn Fn() + Send + Sync>;
 
 /// A service that does not stay open for this reference.
 #[derive(Clone)]
@@ -122,6 +127,7 @@ impl Service {
                 providers: ProviderConnections::default(),
                 state: ServerState::new(sources),
                 notifications: ServiceNotifications::default(),
+                module_observers: Mutex::default(),
             }),
         };
         service.notify_of_sessions();
@@ -140,6 +146,17 @@ impl Service {
                 }
             }
         }));
+    }
+
+    /// Registers what is called after a session replaced the modules of an anchor, before the session gets the result.
+    pub fn observe_modules(&self, observer: Box<dyn Fn() + Send + Sync>) {
+        self.inner.module_observers.lock().push(observer);
+    }
+
+    pub(crate) fn modules_changed(&self) {
+        for observer in &*self.inner.module_observers.lock() {
+            observer();
+        }
     }
 
     pub(crate) fn downgrade(&self) -> WeakService {

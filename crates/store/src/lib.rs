@@ -50,12 +50,12 @@ pub use tree::{
     CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, ChangedPlace, Commit, CommitInfo,
     CommitOptions, Committed, ConfirmOptions, Conflict, ConflictContent, Content, DIFF_CHANGES_MAX,
     Datastore, DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event, Events, Guard,
-    HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, Insert, Lagged, LoadMode, LoadOptions,
-    LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page, PartialLock, PendingCommit, Places,
-    Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Removed, Repair,
-    RepairOutput, Resolution, Retention, SESSION_BYTES_MAX, Selected, Selection, Stamp, Subscriber,
-    Subscription, SubscriptionGuard, TestOption, TimeoutStart, Tree, UNKNOWN_NODE, UnknownData,
-    UpgradeLoad, UpgradeOptions, UpgradeReport, View, WithDefaults, write_change_json,
+    HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, Insert, Lagged, LeafFill, LoadMode,
+    LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page, PartialLock, PendingCommit,
+    Places, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Removed,
+    Repair, RepairOutput, Resolution, Retention, SESSION_BYTES_MAX, Selected, Selection, Stamp,
+    Subscriber, Subscription, SubscriptionGuard, TestOption, TimeoutStart, Tree, UNKNOWN_NODE,
+    UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport, View, WithDefaults, write_change_json,
     write_change_text,
 };
 pub use tree::{

@@ -2,11 +2,14 @@
 //!
 //! - `GET /espalier/schema`: the texts of the modules (a [`SchemaSource`] as JSON).
 //! - `POST /espalier/schema`: modules that replace those (a [`SchemaSource`] as JSON) and which the data
-//!   must fit. The query has `drop-unknown` and `dry-run`; the response is the report of the upgrade.
+//!   must fit. The query has `drop-unknown`, `dry-run` and `fills` (a JSON object with the path and value of each leaf);
+//!   the response is the report of the upgrade.
 //! - `POST /espalier/edit`: a document whose nodes carry edit operations, applied in one commit. The query
 //!   has `datastore`, `default-operation` and `test-option` (RFC 6241 §7.2).
 //!
 //! Errors have the body of RFC 8040 §7.1.
+
+use std::collections::BTreeMap;
 
 use axum::extract::Query;
 use axum::response::{IntoResponse, Response};
@@ -14,8 +17,8 @@ use espalier_protocols::anchors::RequestAnchor;
 use espalier_protocols::http_error::HttpError;
 use espalier_protocols::json::json_response;
 use espalier_protocols::restconf::{CHANGED_HEADER, VERSION_HEADER, Who};
-use espalier_service::{ChangeNote, SessionDatastore};
-use espalier_store::{Commit, Datastore, UnknownData};
+use espalier_service::{ChangeNote, ModuleUpgrade, SessionDatastore};
+use espalier_store::{Commit, Datastore, LeafFill, UnknownData};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 use http::header::CONTENT_TYPE;
@@ -71,6 +74,7 @@ async fn schema(found: RequestAnchor) -> Response {
 struct UpgradeQuery {
     drop_unknown: bool,
     dry_run: bool,
+    fills: String,
 }
 
 fn upgrade(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, HttpError> {
@@ -83,10 +87,27 @@ fn upgrade(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, Ht
         comment: &identity.comment,
     };
     let of = found.datastore(&request.parts, &identity.session)?;
-    let unknown = UnknownData::of(query.drop_unknown);
-    let report = of.upgrade(&source, unknown, query.dry_run, note)?;
-    found.anchors().catalog_changed();
+    let fills = fills(&query.fills)?;
+    let how = ModuleUpgrade {
+        unknown: UnknownData::of(query.drop_unknown),
+        is_trial: query.dry_run,
+        fills: &fills,
+    };
+    let report = of.upgrade(&source, how, note)?;
     Ok(json_response(&upgrade_json(&report)))
+}
+
+/// The `fills` of a query.
+fn fills(text: &str) -> Result<Vec<LeafFill>, HttpError> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fills: BTreeMap<String, String> = serde_json::from_str(text)
+        .map_err(|error| invalid_query(&format!("fills is no JSON object of texts: {error}")))?;
+    let fills = fills.into_iter();
+    Ok(fills
+        .map(|(path, value)| LeafFill { path, value })
+        .collect())
 }
 
 /// The query of an edit.

@@ -33,32 +33,36 @@ pub(super) struct ResolvedInvocation {
     pub input: DataTree,
 }
 
+/// An operation in the schema of the data, or else in that of the server's own operations.
+pub fn resolve_operation(schema: &Arc<Schema>, path: &str) -> Result<(Arc<Schema>, InstancePath)> {
+    let unknown = match InstancePath::parse_operation_path(schema, path) {
+        Ok(found) => return Ok((Arc::clone(schema), found)),
+        Err(error) => error,
+    };
+    // Compiled only where it is needed.
+    let own = server_state::schema()?;
+    match InstancePath::parse_operation_path(&own, path) {
+        Ok(found) => Ok((own, found)),
+        Err(_) => Err(unknown_operation(path, unknown)),
+    }
+}
+
+fn unknown_operation(path: &str, error: DataError) -> Failure {
+    Failure::usage(format!("the path {path}: {}", error.message))
+        .hint("`espalier schema` shows the operations of the models, marked -x")
+        .detail(placed(error, path))
+}
+
 impl Invocation {
     /// Resolves the invocation in the schema of the data, or else in that of the server's own operations.
     pub(super) fn resolve(&self, schema: &Arc<Schema>) -> Result<ResolvedInvocation> {
-        let (schema, path) = match InstancePath::parse_operation_path(schema, &self.path) {
-            Ok(path) => (Arc::clone(schema), path),
-            Err(error) => {
-                // Compiled only where it is needed.
-                let own = server_state::schema()?;
-                match InstancePath::parse_operation_path(&own, &self.path) {
-                    Ok(path) => (own, path),
-                    Err(_) => return Err(self.unknown(error)),
-                }
-            }
-        };
+        let (schema, path) = resolve_operation(schema, &self.path)?;
         let input = self.input(&schema, &path)?;
         Ok(ResolvedInvocation {
             schema,
             path,
             input,
         })
-    }
-
-    fn unknown(&self, error: DataError) -> Failure {
-        Failure::usage(format!("the path {}: {}", self.path, error.message))
-            .hint("`espalier schema` shows the operations of the models, marked -x")
-            .detail(placed(error, &self.path))
     }
 
     /// The input: the document, or the arguments.

@@ -24,8 +24,8 @@ fn open_with(
 ) -> Result<Box<dyn Endpoint>> {
     match (&settings.store, &settings.server) {
         (Some(_), None) => Ok(Box::new(open_local(settings)?)),
-        (None, Some(_)) if settings.dry_run || settings.drop_unknown => Err(Failure::usage(
-            "--dry-run and --drop-unknown are about a change of modules",
+        (None, Some(_)) if is_about_modules(settings) => Err(Failure::usage(
+            "--dry-run, --drop-unknown and --fill are about a change of modules",
         )
         .hint("use `espalier upgrade --yang NEW --server URL`")),
         (None, Some(server)) if settings.yang.is_empty() => {
@@ -41,4 +41,9 @@ fn open_with(
             Err(Failure::usage("store and server exclude each other").hint("keep one of the two"))
         }
     }
+}
+
+/// Whether an option is given that is about a change of modules.
+fn is_about_modules(settings: &Settings) -> bool {
+    settings.dry_run || settings.drop_unknown || !settings.fill.is_empty()
 }

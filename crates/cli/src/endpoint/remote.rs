@@ -4,6 +4,7 @@
 //! that paths and values are checked in this process, with the same messages), and documents with edit operations.
 //! `serve` has both; see [`crate::commands`].
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 
@@ -182,7 +183,13 @@ impl Remote {
     /// Replaces the modules of the server; returns the report of the upgrade.
     pub fn upgrade(&self, source: &SchemaSource, settings: &Settings) -> Result<serde_json::Value> {
         let (drop_unknown, dry_run) = (settings.drop_unknown, settings.dry_run);
-        let query = format!("?drop-unknown={drop_unknown}&dry-run={dry_run}");
+        let mut query = format!("?drop-unknown={drop_unknown}&dry-run={dry_run}");
+        if !settings.fill.is_empty() {
+            let fills = settings.fill.iter();
+            let fills: BTreeMap<_, _> = fills.map(|fill| (&fill.path, &fill.value)).collect();
+            let fills = serde_json::to_string(&fills).map_err(io::Error::from)?;
+            query.push_str(&format!("&fills={}", path::percent_encoded(&fills)));
+        }
         let mut answer = self.post_json(&format!("{SCHEMA_PATH}{query}"), source)?;
         if !answer.status().is_success() {
             return Err(failure_of(answer));

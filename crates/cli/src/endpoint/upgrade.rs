@@ -227,6 +227,7 @@ pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
         unknown: UnknownData::of(settings.drop_unknown),
         author: settings.author(),
         comment: settings.comment.as_deref().unwrap_or_default(),
+        fills: &settings.fill,
         session: settings.session(),
         // If the validation is reduced to structure, the upgrade validates no more than that.
         structure_only_anchor: match settings.validation {
@@ -283,6 +284,7 @@ pub fn upgrade_json(report: &UpgradeReport) -> Value {
                 "rewritten": changed.is_changed(),
                 "converted": places(&changed.converted),
                 "removed": places(&changed.dropped),
+                "filled": places(&changed.filled),
             })
         })
         .collect();
@@ -321,7 +323,7 @@ fn lines_of(changed: &Value) -> Vec<String> {
         name.join(" ").trim_end(),
         text(&changed["anchor"])
     );
-    for done in ["converted", "removed"] {
+    for done in ["converted", "removed", "filled"] {
         let places = &changed[done];
         let count = places["count"].as_u64().unwrap_or_default();
         if count > 0 {

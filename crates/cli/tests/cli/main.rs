@@ -21,6 +21,7 @@ mod history;
 mod interfaces_data;
 mod inventory;
 mod kill;
+mod modules;
 mod notifications;
 mod overwriting;
 #[cfg(feature = "pam")]

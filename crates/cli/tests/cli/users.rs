@@ -412,6 +412,18 @@ fn rules_of_other_anchors_do_not_apply_and_decisions_are_explained() {
     assert_eq!(explained["rule"], "permit-all", "{explained}");
     let explained = explain("clerk", "ietf-netconf:kill-session", "exec");
     assert_eq!(explained["permitted"], false, "{explained}");
+    // Operations of the server are marked in its own modules.
+    let explained = explain("maria", "ietf-factory-default:factory-reset", "exec");
+    assert_eq!(explained["rule"], "permit-all", "{explained}");
+    let explained = explain("clerk", "ietf-factory-default:factory-reset", "exec");
+    assert_eq!(explained["permitted"], false, "{explained}");
+    assert_eq!(explained["user-is-configured"], true, "{explained}");
+    let explained = explain("stranger", "ietf-netconf:close-session", "exec");
+    assert_eq!(explained["permitted"], true, "{explained}");
+    assert_eq!(explained["user-is-configured"], false, "{explained}");
+    let unknown = ["access", "explain", "clerk", "ietf-netconf:nothing", "exec"];
+    let unknown = sandbox.run(&[&unknown[..], &["--store", "embedded:store"]].concat());
+    assert!(unknown.failed(2).contains("nothing"));
     // The state of the server is data of every anchor.
     let state = "/ietf-netconf-monitoring:netconf-state/sessions";
     let explained = explain("maria", state, "read");

@@ -10,8 +10,8 @@ use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
 use espalier_service::{AccessControl, Anchor, ChangeNote, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{
     CommitOptions, ConfirmOptions, Content, Datastore, Edit, ErrorOption, LoadMode, LoadOptions,
-    Locks, Page, Resolution, Selection, Store, SystemClock, TestOption, Tree, WithDefaults,
-    WithOrigin, write_change_json,
+    Locks, Page, Resolution, Selection, Store, SystemClock, TestOption, Tree, UnknownData,
+    UpgradeOptions, WithDefaults, WithOrigin, write_change_json,
 };
 use espalier_terminal::path::placed;
 use espalier_terminal::single_node;
@@ -48,7 +48,9 @@ type Result<T> = espalier_store::Result<T>;
 pub struct Library {
     service: Service,
     /// As long as it lives, the operations of the server are available.
-    _described: DescribedAnchor,
+    described: DescribedAnchor,
+    /// The modules at the start of each case.
+    modules: SchemaSource,
     running: Tree,
     base: Base,
     /// Who performs the operations.
@@ -128,13 +130,43 @@ impl Library {
         let sessions = Sessions::new(Arc::new(SystemClock));
         let service = Service::new(trees, control, sessions, LoginPolicy::default());
         let service = service.expect("the service of a test opens");
+        let modules = running.store().schema_set("default", "default");
         Self {
-            _described: describe(&service, &running),
+            described: describe(&service, &running),
+            modules: modules.expect("modules").source,
             service,
             running,
             base: Base::default(),
             caller: caller_of(user),
         }
+    }
+
+    /// Opens the data again if the modules were replaced.
+    fn reopen(&mut self) {
+        if self.running.is_current().expect("the anchor") {
+            return;
+        }
+        let store = self.running.store();
+        let running = store.tree("default", "default", Datastore::Running);
+        self.running = running.expect("a tree");
+        self.described = describe(&self.service, &self.running);
+    }
+
+    /// Puts the modules back.
+    fn reset_modules(&mut self) {
+        let store = self.running.store();
+        let now = store.schema_set("default", "default").expect("modules");
+        if now.source == self.modules {
+            return;
+        }
+        let options = UpgradeOptions {
+            unknown: UnknownData::Drop,
+            ..UpgradeOptions::default()
+        };
+        store
+            .upgrade_schema_set("default", "default", &self.modules, options)
+            .expect("the modules");
+        self.reopen();
     }
 
     /// The schema.
@@ -604,6 +636,7 @@ fn update(of: &SessionDatastore, prefer: Prefer, note: ChangeNote<'_>) -> Result
 
 impl FrontEnd for Library {
     fn run(&mut self, request: &Request) -> Outcome {
+        self.reopen();
         self.change(request).unwrap_or_else(failure)
     }
 
@@ -624,6 +657,7 @@ const LOCKABLE: [Datastore; 3] = [Datastore::Running, Datastore::Candidate, Data
 
 impl StoreAccess for Library {
     fn reset(&mut self) -> Base {
+        self.reopen();
         let store = self.running.store().clone();
         let sibling = |datastore| {
             self.running
@@ -658,6 +692,12 @@ impl StoreAccess for Library {
         sibling(Datastore::Startup)
             .delete_datastore(options)
             .expect("no startup");
+        self.reset_modules();
+        let sibling = |datastore| {
+            self.running
+                .sibling_datastore(datastore, "")
+                .expect("a tree")
+        };
         let schema = self.schema();
         let fixture = parse(
             schema,
@@ -688,6 +728,7 @@ impl StoreAccess for Library {
     }
 
     fn state(&mut self) -> State {
+        self.reopen();
         let sibling = |datastore| {
             self.running
                 .sibling_datastore(datastore, "")

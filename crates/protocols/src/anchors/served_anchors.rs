@@ -74,9 +74,14 @@ impl ServedAnchors {
             first_state,
         };
         inner.open_default()?;
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        let inner = Arc::new(inner);
+        let anchors = Arc::downgrade(&inner);
+        inner.server.service().observe_modules(Box::new(move || {
+            if let Some(anchors) = anchors.upgrade() {
+                anchors.catalog_changed();
+            }
+        }));
+        Ok(Self { inner })
     }
 
     /// What all anchors share.

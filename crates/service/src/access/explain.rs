@@ -6,7 +6,7 @@ use espalier_yang::{InstancePath, Keys, Value};
 use super::nacm::{Rule, RuleKind, RuleList};
 use super::pattern::parse_pattern;
 use super::policy::{AccessPolicy, mark_of};
-use super::user::Caller;
+use super::user::{CLOSE_SESSION, Caller, NETCONF};
 
 /// Why an access is permitted or denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum AccessReason {
     Mark(DenyMark),
     /// No rule matches, and the node that encloses it cannot be read, for this reason.
     Parent(Box<AccessReason>),
+    /// `close-session` is always permitted (RFC 8341 §3.4.4).
+    CloseSession,
     /// No rule matches: the leaf of this name decides.
     Default(&'static str),
 }
@@ -85,16 +87,39 @@ impl AccessPolicy {
         decided
     }
 
-    /// Explains the decision on a protocol operation (RFC 8341 §3.4.4).
-    pub fn explain_operation(&self, caller: &Caller, module: &str, name: &str) -> Explanation {
+    /// Explains the decision on an RPC (RFC 8341 §3.4.4) or an action (§3.4.5), whose entry must be readable too.
+    pub fn explain_operation(&self, caller: &Caller, path: &InstancePath) -> Explanation {
+        let parent = path.parent().unwrap_or_default();
+        if parent.steps.is_empty() {
+            return self.explain_rpc(caller, path);
+        }
+        let parent = self.explain(caller, AccessOperation::Read, &parent);
+        match parent.is_permitted {
+            true => self.explain(caller, AccessOperation::Exec, path),
+            false => Explanation {
+                reason: AccessReason::Parent(Box::new(parent.reason)),
+                ..parent
+            },
+        }
+    }
+
+    fn explain_rpc(&self, caller: &Caller, path: &InstancePath) -> Explanation {
         let access = self.access_of(caller);
         let schema = self.schema();
-        let id = schema.module_by_name(module);
-        let node = id.and_then(|module| schema.child(None, module, name));
-        let is_permitted = access.may_invoke(schema, module, name, node);
+        let permitted = |reason| Explanation {
+            is_permitted: true,
+            reason,
+        };
+        let Some(target) = path.target() else {
+            return permitted(AccessReason::Default("exec-default"));
+        };
+        let node = schema.node(target);
+        let (module, name) = (&schema.module(node.module).name, &node.name);
+        let is_permitted = access.may_invoke(schema, module, name, Some(target));
         let reason = match access.operation_rule(module, name) {
             _ if !self.config().is_enabled => AccessReason::Disabled,
             _ if caller.is_recovery => AccessReason::Recovery,
+            _ if &**module == NETCONF && &**name == CLOSE_SESSION => AccessReason::CloseSession,
             Some(rule) => {
                 let [rule_list, rule] = rule.names.clone();
                 AccessReason::Rule { rule_list, rule }

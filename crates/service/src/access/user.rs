@@ -36,7 +36,9 @@ impl Caller {
 const DENIED_OPERATIONS: [&str; 2] = ["kill-session", "delete-config"];
 
 /// The module of the base operations.
-const NETCONF: &str = "ietf-netconf";
+pub(super) const NETCONF: &str = "ietf-netconf";
+/// The operation that everybody may invoke (RFC 8341 §3.4.4).
+pub(super) const CLOSE_SESSION: &str = "close-session";
 
 /// The access of one user under one schema.
 pub struct UserAccess {
@@ -147,7 +149,7 @@ impl UserAccess {
         name: &str,
         node: Option<NodeId>,
     ) -> bool {
-        if self.table.is_none() || (module == NETCONF && name == "close-session") {
+        if self.table.is_none() || (module == NETCONF && name == CLOSE_SESSION) {
             return true;
         }
         if let Some(rule) = self.operation_rule(module, name) {

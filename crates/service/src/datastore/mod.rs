@@ -28,4 +28,5 @@ mod state;
 mod write;
 
 pub(crate) use call::{Call, READ};
+pub use modules::ModuleUpgrade;
 pub use session_datastore::{ChangeNote, SessionDatastore};

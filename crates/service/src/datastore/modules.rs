@@ -1,18 +1,59 @@
 //! Changes of modules.
 
 use espalier_store::{
-    Datastore, LoadMode, LoadOptions, Result, UnknownData, UpgradeLoad, UpgradeOptions,
-    UpgradeReport,
+    Datastore, Error, LeafFill, LoadMode, LoadOptions, Result, UnknownData, UpgradeLoad,
+    UpgradeOptions, UpgradeReport,
 };
-use espalier_yang::schema::SchemaSource;
+use espalier_yang::schema::{ModuleChange, SchemaSource};
+use espalier_yang::{ErrorTag, Schema};
 
 use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
 use crate::audit::AuditOperation;
 use crate::providers::UpgradeCallbacks;
 
+/// How modules are replaced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModuleUpgrade<'a> {
+    /// What happens to data of nodes that the new modules do not have.
+    pub unknown: UnknownData,
+    /// Whether nothing is changed, and only the result reported.
+    pub is_trial: bool,
+    /// Values for leaves that the data lack.
+    pub fills: &'a [LeafFill],
+}
+
 impl SessionDatastore {
-    /// Replaces the modules, or with `is_trial` reports what would happen. The data of running of modules that a connected
+    /// Installs, updates and removes modules, and switches features.
+    ///
+    /// # Errors
+    /// Those of [`ModuleChange::apply`] and [`Self::upgrade`]; `in-use` if other modules augment or deviate a removed
+    /// one.
+    pub fn change_modules(
+        &self,
+        change: &ModuleChange,
+        how: ModuleUpgrade<'_>,
+        note: ChangeNote<'_>,
+    ) -> Result<UpgradeReport> {
+        self.require_unrestricted("change-modules")?;
+        let store = self.tree.store();
+        let (dataspace, set) = store.schema_set_of(&self.tree)?;
+        let source = change.apply(&store.schema_set(&dataspace, &set)?.source)?;
+        if !change.remove.is_empty() {
+            let schema = Schema::compile(&source)?;
+            let is_implemented = |name: &&String| {
+                let module = schema.module_by_name(name);
+                module.is_some_and(|id| schema.module(id).is_implemented)
+            };
+            if let Some(name) = change.remove.iter().find(is_implemented) {
+                let message = format!("other modules augment, deviate or refer to “{name}”");
+                return Err(Error::data(ErrorTag::InUse, message));
+            }
+        }
+        self.upgrade(&source, how, note)
+    }
+
+    /// Replaces the modules, or reports what would happen. The data of running of modules that a connected
     /// program converts is that of the program.
     ///
     /// # Errors
@@ -21,10 +62,10 @@ impl SessionDatastore {
     pub fn upgrade(
         &self,
         source: &SchemaSource,
-        unknown: UnknownData,
-        is_trial: bool,
+        how: ModuleUpgrade<'_>,
         note: ChangeNote<'_>,
     ) -> Result<UpgradeReport> {
+        let is_trial = how.is_trial;
         let operation = match is_trial {
             true => AuditOperation::Validate,
             false => AuditOperation::SchemaChange,
@@ -33,7 +74,8 @@ impl SessionDatastore {
             self.require_unrestricted("upgrade")?;
             let author = self.author(note.author);
             let options = UpgradeOptions {
-                unknown,
+                unknown: how.unknown,
+                fills: how.fills,
                 author: &author,
                 comment: note.comment,
                 session: self.session.owner(),
@@ -70,6 +112,7 @@ impl SessionDatastore {
         })?;
         if !is_trial {
             let service = &self.service;
+            service.modules_changed();
             service.notify_capability_change(&self.tree, self.schema(), &self.session);
         }
         Ok(upgraded)

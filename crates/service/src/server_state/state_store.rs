@@ -20,7 +20,8 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 8] = [
+const STATE_MODULES: [&str; 9] = [
+    "espalier-modules",
     "espalier-notifications",
     "ietf-factory-default",
     "ietf-netconf",
@@ -32,8 +33,9 @@ const STATE_MODULES: [&str; 8] = [
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 11] = [
+const IMPLEMENTED: [&str; 12] = [
     "espalier-access",
+    "espalier-modules",
     "espalier-notifications",
     "espalier-server",
     "ietf-datastores",

@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::node_dictionary;
 use crate::store::Store;
 use crate::tree::{
-    AnchorUpgrade, DatastoreUpgrade, NodeMapping, UpgradeLoad, UpgradeOptions, UpgradeReport,
-    past_schema_records,
+    AnchorUpgrade, DatastoreUpgrade, Fills, NodeMapping, UpgradeLoad, UpgradeOptions,
+    UpgradeReport, past_schema_records,
 };
 
 /// Anchors are read this many at a time.
@@ -150,6 +150,7 @@ impl Store {
         let new = Compiled::new((replaced.clone(), unchanged), Arc::clone(schema), layout);
         let new = Arc::new(new);
         let nodes = NodeMapping::between(&old, &new);
+        let fills = Fills::new(schema, options.fills)?;
         let is_same_source = replaced.is_of(source);
         let comment = changed_modules(&old.schema, &new.schema);
         let options = UpgradeOptions {
@@ -173,6 +174,7 @@ impl Store {
                 new: &new,
                 replaced: &replaced,
                 nodes: &nodes,
+                fills: &fills,
                 is_same_source,
                 options,
             };

@@ -79,7 +79,7 @@ pub use subscribe::{
 };
 pub use tree::{SESSION_BYTES_MAX, Tree};
 pub use upgrade::{
-    ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, Removed, Repair, RepairOutput,
+    ChangedPlace, DatastoreUpgrade, LeafFill, PLACES_MAX, Places, Removed, Repair, RepairOutput,
     UNKNOWN_NODE, UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport,
 };
 pub use view::View;
@@ -92,5 +92,5 @@ pub(crate) use read::skip_entry;
 pub(crate) use stamp::{StampRecord, stamp_key};
 pub(crate) use subscribe::Registry;
 pub(crate) use tree::check_session;
-pub(crate) use upgrade::{AnchorUpgrade, NodeMapping, past_schema_records};
+pub(crate) use upgrade::{AnchorUpgrade, Fills, NodeMapping, past_schema_records};
 pub(crate) use validate::verify_indexes;

@@ -14,4 +14,5 @@ mod repair;
 mod stored_schemas;
 mod threads;
 mod upgrade;
+mod upgrade_fill;
 mod upgrade_kinds;

@@ -8,6 +8,7 @@ mod convert;
 mod id_bounds;
 mod lexical;
 mod model;
+mod module_change;
 mod namespaces;
 mod node;
 mod node_table;
@@ -25,6 +26,7 @@ pub use lexical::{JsonScalar, ValueError};
 pub use model::{
     Case, Choice, Identity, IdentityId, Module, ModuleId, Mount, MountedSchema, Schema,
 };
+pub use module_change::{FeatureChange, ModuleChange, NewModule};
 pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};
 pub use node::{
     CaseChoice, Constraint, ListNode, Node, NodeId, NodeKind, Ordering, Status, ValueNode,

@@ -149,14 +149,19 @@ impl SchemaSource {
         self.modules.iter().chain(mounted)
     }
 
-    /// The imports and includes of any revision of a module.
-    fn names_used_by(&self, name: &str) -> Vec<String> {
+    /// The texts of all revisions of a module; that of the standard module if it is not in the source.
+    pub(super) fn texts_of(&self, name: &str) -> Vec<&str> {
         let named = self.modules.iter().filter(|module| module.name == name);
         let mut texts: Vec<&str> = named.map(|module| &*module.text).collect();
         if texts.is_empty() {
             texts.extend(standard::module(name, None).map(|module| module.text));
         }
-        let statements = texts.into_iter().flat_map(Statements::new);
+        texts
+    }
+
+    /// The imports and includes of any revision of a module.
+    fn names_used_by(&self, name: &str) -> Vec<String> {
+        let statements = self.texts_of(name).into_iter().flat_map(Statements::new);
         statements
             .filter(|found| found.depth == 1 && matches!(found.keyword, "import" | "include"))
             .filter_map(|found| found.argument.map(Into::into))

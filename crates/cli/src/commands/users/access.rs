@@ -1,15 +1,18 @@
 //! `espalier access`.
 
+use std::sync::Arc;
+
 use clap::{Args, Subcommand, ValueEnum};
 use espalier_service::Service;
-use espalier_service::access::{AccessPolicy, AccessReason, Caller, Explanation};
+use espalier_service::access::{AccessPolicy, AccessReason, Caller};
 use espalier_service::server_state::state_schema_of;
 use espalier_store::{AccessOperation, Datastore, DenyMark, Tree};
-use espalier_yang::InstancePath;
+use espalier_yang::{InstancePath, Schema};
 use serde_json::json;
 
 use super::import_permissions::ImportPermissions;
 use super::user_store::UserStore;
+use crate::endpoint::resolve_operation;
 use crate::settings::{DEFAULT_NAME, Settings};
 use espalier_terminal::output;
 use espalier_terminal::{Failure, Result};
@@ -59,7 +62,8 @@ enum Operation {
 /// Print the rule that decides whether a user may do something
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The rules are those of ietf-netconf-acm (RFC 8341). For `exec`, PATH is the name of an operation, with its module.
+The rules are those of ietf-netconf-acm (RFC 8341). For `exec`, PATH is that of an operation: its name, or that of an
+action after the path of the entry that it stands in.
 
 Examples:
   espalier access explain maria '/espalier-network:network/device=core-1' update \\
@@ -98,34 +102,41 @@ impl Explain {
     fn run(&self, settings: Settings) -> Result<()> {
         let service = self.user_store.service(settings)?.service;
         let tree = self.tree(&service)?;
-        let schema = match self.operation {
-            Operation::Exec => None,
-            _ => state_schema_of(tree.schema(), &self.path)?,
-        };
-        let schema = schema.as_ref().unwrap_or(tree.schema());
-        let policy = service.access_policy(&tree, schema)?;
+        let (schema, path) = self.resolve(tree.schema())?;
+        let policy = service.access_policy(&tree, &schema)?;
         let caller = Caller {
             user: self.user.clone(),
             groups: self.group.clone(),
             ..Caller::default()
         };
-        let explanation = self.explain(&policy, &caller)?;
+        let explanation = match self.operation {
+            Operation::Exec => policy.explain_operation(&caller, &path),
+            Operation::Read => policy.explain(&caller, AccessOperation::Read, &path),
+            Operation::Create => policy.explain(&caller, AccessOperation::Create, &path),
+            Operation::Update => policy.explain(&caller, AccessOperation::Update, &path),
+            Operation::Delete => policy.explain(&caller, AccessOperation::Delete, &path),
+        };
         let reason = reason_text(&explanation.reason);
         let word = match explanation.is_permitted {
             true => "permitted",
             false => "denied",
         };
-        let mut answer = json!({"permitted": explanation.is_permitted, "reason": reason});
+        let is_configured = is_configured(&service, &policy, &caller);
+        let mut answer = json!({
+            "permitted": explanation.is_permitted,
+            "reason": reason,
+            "user-is-configured": is_configured,
+        });
         if let AccessReason::Rule { rule_list, rule } = &explanation.reason {
             answer["rule-list"] = json!(rule_list);
             answer["rule"] = json!(rule);
         }
+        let mut text = output::escaped(&format!("{word}: {reason}")).into_owned();
+        if !is_configured {
+            text.push_str("\nno user and no member of a group has this name");
+        }
         let is_json = self.user_store.output_options().json;
-        output::print_result(
-            is_json,
-            &answer,
-            &output::escaped(&format!("{word}: {reason}")),
-        )
+        output::print_result(is_json, &answer, &text)
     }
 
     /// The data tree of the path.
@@ -143,24 +154,22 @@ impl Explain {
         Ok(store.tree(&dataspace, &anchor, Datastore::Running)?)
     }
 
-    fn explain(&self, policy: &AccessPolicy, caller: &Caller) -> Result<Explanation> {
-        let operation = match self.operation {
-            Operation::Read => AccessOperation::Read,
-            Operation::Create => AccessOperation::Create,
-            Operation::Update => AccessOperation::Update,
-            Operation::Delete => AccessOperation::Delete,
-            Operation::Exec => {
-                let name = self.path.trim_start_matches('/');
-                let (module, name) = name.split_once(':').ok_or_else(|| {
-                    Failure::usage("an operation is named with its module")
-                        .hint("as in ietf-netconf:edit-config")
-                })?;
-                return Ok(policy.explain_operation(caller, module, name));
-            }
-        };
-        let path = InstancePath::parse_cli_path(policy.schema(), &self.path)?;
-        Ok(policy.explain(caller, operation, &path))
+    /// The node at the path, in the models of the anchor or in those of the server.
+    fn resolve(&self, schema: &Arc<Schema>) -> Result<(Arc<Schema>, InstancePath)> {
+        if let Operation::Exec = self.operation {
+            return resolve_operation(schema, &self.path);
+        }
+        let own = state_schema_of(schema, &self.path)?;
+        let schema = own.unwrap_or_else(|| Arc::clone(schema));
+        let path = InstancePath::parse_cli_path(&schema, &self.path)?;
+        Ok((schema, path))
     }
+}
+
+/// Whether a user, or a member of a group, has the caller's name. Users of certificates and of PAM need not be configured.
+fn is_configured(service: &Service, policy: &AccessPolicy, caller: &Caller) -> bool {
+    let users = service.accounts().authenticator().users();
+    users.get(&caller.user).is_some() || !policy.config().groups_of(&caller.user, &[]).is_empty()
 }
 
 fn reason_text(reason: &AccessReason) -> String {
@@ -180,6 +189,7 @@ fn reason_text(reason: &AccessReason) -> String {
             "no rule matches, and the node that encloses it cannot be read: {}",
             reason_text(parent)
         ),
+        AccessReason::CloseSession => "everybody may close their session".to_owned(),
         AccessReason::Default(leaf) => format!("no rule matches: {leaf}"),
     }
 }

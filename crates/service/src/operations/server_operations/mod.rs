@@ -1,6 +1,7 @@
 //! The operations that the server itself answers, whatever program is registered for them.
 
 mod base;
+mod change_modules;
 mod get_schema;
 mod parameters;
 mod server_operation;

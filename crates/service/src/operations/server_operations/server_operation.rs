@@ -4,7 +4,7 @@ use espalier_store::Result;
 use espalier_yang::data::DataTree;
 use espalier_yang::{NodeId, Schema};
 
-use super::{base, get_schema};
+use super::{base, change_modules, get_schema};
 use crate::datastore::SessionDatastore;
 use crate::operations::OperationCall;
 
@@ -20,7 +20,8 @@ pub(crate) struct ServerOperation {
 }
 
 /// The operations, by module and name.
-const OPERATIONS: [ServerOperation; 14] = [
+const OPERATIONS: [ServerOperation; 15] = [
+    of("espalier-modules", "change-modules", change_modules::run),
     of(
         "espalier-notifications",
         "send-notification",

@@ -6,10 +6,11 @@ use espalier_keyspace::{Batch, KeyRange, Snapshot};
 use espalier_yang::{DataError, ErrorTag, Errors};
 
 use super::convert::{Conversion, MismatchPolicy, convert};
+use super::fill::Fills;
 use super::load::UpgradeLoad;
 use super::nodes::NodeMapping;
 use super::past_schemas::put_past_schema;
-use super::report::{DatastoreUpgrade, UnknownData, UpgradeOptions};
+use super::report::{DatastoreUpgrade, Places, UnknownData, UpgradeOptions};
 use crate::catalog::{AnchorRow, Record};
 use crate::compiled_schema_set::Compiled;
 use crate::error::{Error, Result};
@@ -42,6 +43,7 @@ pub(crate) struct AnchorUpgrade<'a> {
     /// The record of the old modules, kept for older versions.
     pub replaced: &'a Record,
     pub nodes: &'a NodeMapping,
+    pub fills: &'a Fills,
     /// Whether the new modules are the old ones: then there is nothing to record in the history.
     pub is_same_source: bool,
     pub options: UpgradeOptions<'a>,
@@ -126,6 +128,10 @@ impl AnchorUpgrade<'_> {
             overlay = load.apply(&tree, overlay)?;
             is_loaded = true;
         }
+        let mut filled = Places::default();
+        if fits && datastore != Datastore::Operational {
+            self.fills.apply(&tree, &mut overlay, &mut filled)?;
+        }
         let is_changed = has_changes(&overlay, &tree)?;
         let is_empty = basis.last == Stamp::default() && !is_changed;
         if fits && !is_empty {
@@ -158,6 +164,7 @@ impl AnchorUpgrade<'_> {
                 is_rewritten: is_changed,
                 converted: conversion.converted,
                 dropped: conversion.dropped,
+                filled,
             });
         }
         Ok(upgraded)

@@ -6,7 +6,7 @@ use espalier_yang::{DataError, ErrorTag};
 
 use super::anchor_upgrade::{AnchorUpgrade, PreparedUpgrade, UpgradedDatastore, stamp_all, state};
 use super::convert::convert;
-use super::report::DatastoreUpgrade;
+use super::report::{DatastoreUpgrade, Places};
 use crate::error::Result;
 use crate::overlay::Overlay;
 use crate::tree::stamp::Stamp;
@@ -67,6 +67,10 @@ impl AnchorUpgrade<'_> {
             return Ok(());
         }
         view.apply(&conversion.changes);
+        let (store, row) = (self.store.clone(), self.row.clone());
+        let new = Tree::new(store, row, Arc::clone(self.new), datastore, session);
+        let mut filled = Places::default();
+        self.fills.apply(&new, &mut view, &mut filled)?;
         let mut below = Overlay::with(
             self.store.driver().snapshot()?,
             Arc::clone(&running.changes),
@@ -75,8 +79,6 @@ impl AnchorUpgrade<'_> {
             let (version, time) = (running.version, self.store.now());
             stamp_all(&mut below, old, Stamp { version, time });
         }
-        let (store, row) = (self.store.clone(), self.row.clone());
-        let new = Tree::new(store, row, Arc::clone(self.new), datastore, session);
         let lock_record = new.require_unlocked(&view, self.options.session, &mut prepared.batch)?;
         new.require_no_partial_lock(&lock_record, &conversion.changes, self.options.session)?;
         let batch = &mut prepared.batch;
@@ -90,6 +92,7 @@ impl AnchorUpgrade<'_> {
             is_rewritten: !conversion.is_empty(),
             converted: conversion.converted,
             dropped: conversion.dropped,
+            filled,
         });
         Ok(())
     }

@@ -13,6 +13,7 @@ mod anchor_upgrade;
 mod candidate;
 mod convert;
 mod convert_entry;
+mod fill;
 mod load;
 mod nodes;
 mod past_schemas;
@@ -22,13 +23,15 @@ mod report;
 pub use convert::UNKNOWN_NODE;
 pub use repair::{Removed, Repair, RepairOutput};
 pub use report::{
-    ChangedPlace, DatastoreUpgrade, PLACES_MAX, Places, UnknownData, UpgradeOptions, UpgradeReport,
+    ChangedPlace, DatastoreUpgrade, LeafFill, PLACES_MAX, Places, UnknownData, UpgradeOptions,
+    UpgradeReport,
 };
 
 pub use load::UpgradeLoad;
 
 pub(crate) use anchor_upgrade::AnchorUpgrade;
 pub(in crate::tree) use convert::{ConvertedPast, convert_all, convert_strictly};
+pub(crate) use fill::Fills;
 pub(crate) use nodes::NodeMapping;
 pub(crate) use past_schemas::past_schema_records;
 pub(in crate::tree) use past_schemas::{past_schema_at, release_past_schemas};

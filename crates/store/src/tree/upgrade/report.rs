@@ -25,6 +25,15 @@ impl UnknownData {
     }
 }
 
+/// A value for a leaf wherever it is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeafFill {
+    /// The leaf, in the new modules: a path without keys.
+    pub path: String,
+    /// The value, as text.
+    pub value: String,
+}
+
 /// The options of a change of modules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UpgradeOptions<'a> {
@@ -36,6 +45,9 @@ pub struct UpgradeOptions<'a> {
     pub comment: &'a str,
     /// The session that holds locks; empty if none.
     pub session: &'a str,
+    /// Values for leaves that the data lack, for those that the new modules make mandatory. Leaves in a case of a choice
+    /// are filled where other nodes of the case exist. Configuration only.
+    pub fills: &'a [LeafFill],
     /// An anchor whose data, from now on, must conform only to the structure of its modules.
     pub structure_only_anchor: Option<&'a str>,
 }
@@ -67,6 +79,14 @@ impl Places {
         }
         self.count += 1;
     }
+
+    /// As [`Self::push`], with a place that is made only if it is listed.
+    pub(crate) fn push_listed(&mut self, place: impl FnOnce() -> ChangedPlace) {
+        match self.shown.len() < PLACES_MAX {
+            true => self.push(place()),
+            false => self.count += 1,
+        }
+    }
 }
 
 /// The result of a change of modules for one datastore.
@@ -88,6 +108,8 @@ pub struct DatastoreUpgrade {
     pub converted: Places,
     /// Removed data of nodes that the new modules do not have.
     pub dropped: Places,
+    /// Leaves that got a value of [`UpgradeOptions::fills`].
+    pub filled: Places,
 }
 
 impl DatastoreUpgrade {

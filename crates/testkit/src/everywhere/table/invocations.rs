@@ -195,6 +195,13 @@ pub fn denied() -> Case {
         .fails(
             "access-denied",
             invoke(
+                "/espalier-modules:change-modules",
+                json(r#"{"espalier-modules:input":{"remove":["orchard"]}}"#),
+            ),
+        )
+        .fails(
+            "access-denied",
+            invoke(
                 "/ietf-netconf:edit-config",
                 json(
                     r#"{"ietf-netconf:input":{"target":{"running":[null]},"config":{"orchard:c":{"weight":6}}}}"#,

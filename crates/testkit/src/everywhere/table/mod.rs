@@ -9,6 +9,7 @@ mod filters;
 mod history;
 mod invocations;
 mod locks;
+mod modules;
 mod reads;
 mod regressions;
 mod requests;
@@ -68,5 +69,6 @@ pub fn cases() -> Vec<(&'static str, Vec<Case>)> {
         ("history", history::cases()),
         ("invocations", invocations::cases()),
         ("regressions", regressions::cases()),
+        ("modules", modules::cases()),
     ]
 }
