@@ -1,8 +1,8 @@
 //! The notifications of the server itself (RFC 6470).
 
-use espalier_service::ChangeNote;
 use espalier_service::notifications::{EventFilter, Stream, SubscriptionOptions};
 use espalier_service::session::{NewSession, SessionKind, Transport};
+use espalier_service::{ChangeNote, ModuleUpgrade};
 use espalier_store::{ConfirmOptions, Datastore, Edit};
 use espalier_testkit::documents::json_document;
 use espalier_yang::InstancePath;
@@ -142,10 +142,13 @@ fn a_change_of_modules_is_reported() {
         .modules
         .extend(espalier_yang::schema::ModuleSource::from_text(other));
     let running = fixture.running();
-    let unknown = espalier_store::UnknownData::of(false);
     for is_trial in [true, false] {
+        let how = ModuleUpgrade {
+            is_trial,
+            ..ModuleUpgrade::default()
+        };
         let note = ChangeNote::default();
-        running.upgrade(&source, unknown, is_trial, note).unwrap();
+        running.upgrade(&source, how, note).unwrap();
     }
     let event = content(&next_event(&mut subscription));
     let change = &event["ietf-netconf-notifications:netconf-capability-change"];

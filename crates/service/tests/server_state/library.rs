@@ -2,7 +2,7 @@
 
 use espalier_service::access::Caller;
 use espalier_service::{AccessControl, Anchor};
-use espalier_store::{Datastore, Selection, UnknownData, UpgradeOptions};
+use espalier_store::{Datastore, Selection, UpgradeOptions};
 use espalier_testkit::oracle::libyang::{Format, Libyang};
 use serde_json::json;
 
@@ -106,13 +106,7 @@ fn the_content_id_changes_with_the_modules_only() {
         "revision 2026-02-01; revision 2026-01-01;",
     );
     let source = source_of(&[&newer]);
-    let options = UpgradeOptions {
-        unknown: UnknownData::default(),
-        author: "",
-        comment: "",
-        session: "",
-        structure_only_anchor: None,
-    };
+    let options = UpgradeOptions::default();
     let store = tree.store();
     let upgraded = store.upgrade_schema_set("d", "s", &source, options);
     upgraded.expect("an upgrade");
