@@ -150,6 +150,11 @@ impl Batch {
             .filter(|_| self.assume_met_at == other.assume_met_at);
     }
 
+    /// The preconditions and the operations, in order.
+    pub fn into_parts(self) -> (Vec<Precondition>, Vec<Operation>) {
+        (self.preconditions, self.operations)
+    }
+
     /// Appends one operation.
     pub fn push(&mut self, operation: Operation) {
         self.bytes += operation.as_ref().bytes();

@@ -14,6 +14,7 @@ mod access;
 mod catalog;
 mod check;
 mod clock;
+mod commit_groups;
 mod compiled_schema_set;
 mod error;
 mod fragment;

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::catalog::Record;
 use crate::clock::{Clock, ClockWatch, Timestamp};
+use crate::commit_groups::CommitGroups;
 use crate::compiled_schema_set::{Compiled, SchemaCache};
 use crate::error::{Error, Result};
 use crate::fragment::{put_varint, take_varint};
@@ -34,7 +35,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     clock_watch: ClockWatch,
     schemas: Arc<SchemaCache>,
-    locks: [Mutex<()>; TREE_LOCKS],
+    commits: [CommitGroups; TREE_LOCKS],
     catalog_lock: Mutex<()>,
     subscriptions: Registry,
     checks: AtomicU64,
@@ -52,7 +53,7 @@ impl Store {
             clock,
             clock_watch: ClockWatch::default(),
             schemas: Arc::default(),
-            locks: std::array::from_fn(|_| Mutex::new(())),
+            commits: std::array::from_fn(|_| CommitGroups::default()),
             catalog_lock: Mutex::new(()),
             subscriptions: Registry::default(),
             checks: AtomicU64::new(0),
@@ -159,16 +160,21 @@ impl Store {
         (slot % TREE_LOCKS as u64) as usize
     }
 
-    /// The lock that is held while a commit to a tree is prepared, so that commits of one process do not
+    /// The commits to a tree.
+    pub(crate) fn commits(&self, tree: TreeId) -> &CommitGroups {
+        &self.inner.commits[Self::lock_of(tree)]
+    }
+
+    /// The lock that is held while a commit to a tree is prepared and made alone, so that commits of one process do not
     /// conflict.
     pub(crate) fn lock(&self, tree: TreeId) -> MutexGuard<'_, ()> {
-        self.inner.locks[Self::lock_of(tree)].lock()
+        self.commits(tree).lock()
     }
 
     /// The locks of all trees: nothing is committed by this process until they are dropped. No other lock of a tree may
     /// be held, or taken meanwhile.
     pub(crate) fn lock_all(&self) -> Vec<MutexGuard<'_, ()>> {
-        self.inner.locks.iter().map(Mutex::lock).collect()
+        self.inner.commits.iter().map(CommitGroups::lock).collect()
     }
 
     /// Prepares a change of the catalog from a snapshot and commits it; retries on conflict. Catalog changes

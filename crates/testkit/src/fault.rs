@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{
@@ -68,11 +70,15 @@ pub struct Faulty {
     state: Arc<FaultState>,
     /// Replaces the capability of `inner`.
     capability: Option<Capability>,
+    /// How long a commit takes at least.
+    commit_time: Duration,
 }
 
 #[derive(Default)]
 struct FaultState {
     armed: Mutex<Option<Armed>>,
+    /// The number of commits.
+    commits: AtomicU64,
 }
 
 struct Armed {
@@ -87,6 +93,7 @@ impl Faulty {
             inner,
             state: Arc::default(),
             capability: None,
+            commit_time: Duration::ZERO,
         }
     }
 
@@ -96,6 +103,19 @@ impl Faulty {
             capability: Some(capability),
             ..self
         }
+    }
+
+    /// Makes commits slow, as on a disk.
+    pub fn with_commit_time(self, commit_time: Duration) -> Self {
+        Self {
+            commit_time,
+            ..self
+        }
+    }
+
+    /// The number of commits so far, without writes.
+    pub fn commits(&self) -> u64 {
+        self.state.commits.load(Ordering::Relaxed)
     }
 
     /// Arms a fault; replaces the previous one.
@@ -158,6 +178,8 @@ impl Driver for Faulty {
 
     fn commit(&self, batch: Batch) -> Result<Committed> {
         self.state.count_call(Site::Commit)?;
+        self.state.commits.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(self.commit_time);
         let committed = self.inner.commit(batch)?;
         self.state.count_call(Site::AfterCommit)?;
         Ok(committed)

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use espalier_keyspace::{
     Batch, ConflictRetry, Direction, KeyRange, KeyspaceCause, Precondition, Prefetch, PrefetchList,
-    Snapshot,
+    Propose, Snapshot,
 };
 
 use espalier_yang::Errors;
@@ -31,13 +31,14 @@ use super::log::CommitLog;
 use super::operational::record_origins;
 use super::proposal::Proposal;
 use super::stamp::{self, Stamp, StampRecord, stamp_key};
-use super::subscribe::AnnouncedCommit;
+use super::subscribe::{AnnouncedCommit, CommitNote};
 use super::too_big::is_too_big;
 use super::tree::Tree;
 use super::validate::{are_indexes_current, definition_key, rebuild, validate};
 use super::view::View;
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::commit_groups::Joined;
+use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
 
@@ -97,9 +98,7 @@ impl Tree {
         expect: Prefetch<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
-        let _one_at_a_time = self.store().lock(self.id());
-        let snapshot = || self.snapshot_with_indexes(expect);
-        let prepared = self.transact(ConflictRetry::new(), &snapshot, &mut |snapshot| {
+        let mut decide = |snapshot| {
             let view = self.stored_view_of(snapshot)?.for_change();
             let view = view.with_access(options.access.cloned());
             // Authorise: the caller's guard.
@@ -109,8 +108,53 @@ impl Tree {
             // Propose.
             let proposal = propose(view)?;
             self.prepare(proposal, options, effect)
-        })?;
-        Ok(prepared.notify(options))
+        };
+        if self.may_share_writes(effect)
+            && let Some(commit) = self.commit_in_group(expect, &mut decide)?
+        {
+            return Ok(commit);
+        }
+        let _one_at_a_time = self.store().lock(self.id());
+        let snapshot = || self.snapshot_with_indexes(expect);
+        let prepared = self.transact(ConflictRetry::new(), &snapshot, &mut decide)?;
+        Ok(prepared.notify())
+    }
+
+    /// Whether commits can be decided on others that are not made yet. A subscriber that is part of commits learns the
+    /// outcome of each before the next one.
+    fn may_share_writes(&self, effect: ConfirmEffect<'_>) -> bool {
+        matches!(effect, ConfirmEffect::Edit) && !self.has_subscribers()
+    }
+
+    /// Commits in a group. `None` if it has to be decided again, alone: it failed, or what it was decided on did.
+    fn commit_in_group(
+        &self,
+        expect: Prefetch<'_>,
+        decide: Propose<'_, PreparedCommit, Error>,
+    ) -> Result<Option<Commit>> {
+        let driver = &**self.store().driver();
+        let mut deciding = self.store().commits(self.id()).decide();
+        let has_pending = deciding.has_pending();
+        let snapshot = self.snapshot_with_indexes(expect)?;
+        let version = snapshot.version();
+        let (batch, prepared) = match decide(deciding.over(snapshot)) {
+            Ok((batch, prepared)) if prepared.commit.is_changed => (batch, prepared),
+            Err(error) if error.is_conflict() => return Ok(None),
+            // No precondition protects an error, or the decision to change nothing.
+            _ if has_pending || !driver.is_current(version)? => return Ok(None),
+            decided => return decided.map(|(_, prepared)| Some(prepared.commit)),
+        };
+        let commit = prepared.commit;
+        let operations_max = driver.capability().operations_max.unwrap_or(usize::MAX);
+        let notify = Box::new(|| {
+            prepared.notify();
+        });
+        let is_made = match deciding.join(batch, notify, operations_max) {
+            Joined::Member(member) => member.wait(driver)?,
+            Joined::Alone(alone) => alone.write(driver)?,
+            Joined::Void => false,
+        };
+        Ok(is_made.then_some(commit))
     }
 
     pub(super) fn commit_proposal(
@@ -122,7 +166,7 @@ impl Tree {
         if prepared.commit.is_changed {
             self.store().driver().commit(batch)?;
         }
-        Ok(prepared.notify(options))
+        Ok(prepared.notify())
     }
 
     /// All steps before the commit itself. The batch is empty if the proposal changes nothing.
@@ -187,7 +231,8 @@ impl Tree {
         self.prune(base.base(), stamp, pinned, &mut batch)?;
         batch.require_all(conditions);
         drop(base);
-        Ok((batch, PreparedCommit::changed(stamp, announced)))
+        let prepared = PreparedCommit::changed(stamp, announced, options);
+        Ok((batch, prepared))
     }
 
     /// Writes the changes to the log. A key or value that exceeds the limits of the key space is an error.
@@ -308,7 +353,7 @@ impl Tree {
 struct PreparedCommit {
     commit: Commit,
     /// The recipients of the notification, if anything changes.
-    announced: Option<(Stamp, AnnouncedCommit)>,
+    announced: Option<(Stamp, AnnouncedCommit, CommitNote)>,
 }
 
 impl PreparedCommit {
@@ -323,21 +368,28 @@ impl PreparedCommit {
         }
     }
 
-    fn changed(stamp: Stamp, announced: AnnouncedCommit) -> Self {
+    fn changed(stamp: Stamp, announced: AnnouncedCommit, options: CommitOptions<'_>) -> Self {
+        let note = match announced.has_recipients() {
+            true => CommitNote {
+                author: options.author.to_owned(),
+                comment: options.comment.to_owned(),
+            },
+            false => CommitNote::default(),
+        };
         Self {
             commit: Commit {
                 version: stamp.version,
                 time: stamp.time,
                 is_changed: true,
             },
-            announced: Some((stamp, announced)),
+            announced: Some((stamp, announced, note)),
         }
     }
 
     /// Notifies subscribers after the commit.
-    fn notify(self, options: CommitOptions<'_>) -> Commit {
-        if let Some((stamp, announced)) = self.announced {
-            announced.notify(stamp, options);
+    fn notify(self) -> Commit {
+        if let Some((stamp, announced, note)) = self.announced {
+            announced.notify(stamp, &note);
         }
         self.commit
     }

@@ -11,6 +11,7 @@ mod load;
 mod operations;
 mod order;
 mod repair;
+mod shared_writes;
 mod stored_schemas;
 mod threads;
 mod upgrade;

@@ -10,9 +10,15 @@ use super::registry::{Delivery, Listener};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::tree::changes::{Comparison, Diff};
-use crate::tree::commit_options::CommitOptions;
 use crate::tree::stamp::Stamp;
 use crate::tree::tree::Tree;
+
+/// Who made a commit, and why.
+#[derive(Clone, Debug, Default)]
+pub(in crate::tree) struct CommitNote {
+    pub author: String,
+    pub comment: String,
+}
 
 /// A commit that was announced to subscribers and is not yet made. Dropping it notifies them of the abort.
 #[must_use = "dropping this notifies subscribers that the commit is aborted"]
@@ -121,8 +127,13 @@ impl AnnouncedCommit {
         Ok(())
     }
 
+    /// Whether somebody is to be notified.
+    pub fn has_recipients(&self) -> bool {
+        !self.listeners.is_empty()
+    }
+
     /// Notifies the recipients that the commit is made.
-    pub fn notify(mut self, stamp: Stamp, options: CommitOptions<'_>) {
+    pub fn notify(mut self, stamp: Stamp, note: &CommitNote) {
         let listeners = std::mem::take(&mut self.listeners);
         if listeners.is_empty() {
             return;
@@ -131,8 +142,8 @@ impl AnnouncedCommit {
             Some(diff) => Event::Committed(Arc::new(Committed {
                 version: stamp.version,
                 time: stamp.time,
-                author: options.author.to_owned(),
-                comment: options.comment.to_owned(),
+                author: note.author.clone(),
+                comment: note.comment.clone(),
                 diff: Arc::clone(diff),
             })),
             None => Event::Lagged(Lagged::one(stamp.version)),

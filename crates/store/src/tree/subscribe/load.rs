@@ -6,7 +6,7 @@
 use espalier_yang::data::{Content, DataNode, DataTree, TreeBuilder};
 use espalier_yang::{InstancePath, Sink};
 
-use super::announce::is_too_big;
+use super::announce::{CommitNote, is_too_big};
 use super::queue::{Event, Lagged};
 use super::registry::Delivery;
 use crate::error::{Error, Result};
@@ -58,7 +58,13 @@ impl Tree {
         });
         match result.map(|()| recipients) {
             Ok(None) => {}
-            Ok(Some(announced)) => announced.notify(stamp, commit_options(options)),
+            Ok(Some(announced)) => {
+                let note = CommitNote {
+                    author: options.author.to_owned(),
+                    comment: options.comment.to_owned(),
+                };
+                announced.notify(stamp, &note);
+            }
             Err(error) => {
                 if !is_too_big(&error) && !matches!(error, Error::Pruned { .. }) {
                     tracing::error!(%error, "the diff of a load cannot be computed");

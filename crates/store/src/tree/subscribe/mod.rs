@@ -25,5 +25,5 @@ pub use queue::{Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENT
 pub use registry::SubscriptionGuard;
 pub use subscriber::{Subscriber, Subscription};
 
-pub(super) use announce::AnnouncedCommit;
+pub(super) use announce::{AnnouncedCommit, CommitNote};
 pub(crate) use registry::Registry;

@@ -1,0 +1,289 @@
+//! Commits of many threads that share writes of the engine: each is made whole or not at all, in order, and fails only
+//! by its own fault.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use espalier_keyspace::{Driver, ErrorKind};
+use espalier_store::{CommitOptions, Edit, Error, Event, LoadOptions, Selection, Tree};
+use espalier_testkit::documents::json_document;
+use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
+use espalier_testkit::seed;
+use espalier_yang::InstancePath;
+use espalier_yang::data::{ParseOptions, Root, json};
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use crate::fixture::{assert_sound, memory_tree, open_store, open_tree, path, read};
+
+const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
+  list e { key k; leaf k { type string; } leaf v { type uint32; must '. != 13'; } unique v; }
+  leaf last { type string; } }";
+
+const THREADS: u64 = 16;
+const COMMITS: u64 = 20;
+
+/// The variable that sets the number of runs with faults.
+const RUNS_VARIABLE: &str = "ESPALIER_SHARED_WRITES";
+
+fn slow(commit_ms: u64) -> (Arc<Faulty>, Tree) {
+    let memory = espalier_drivers::open("memory:").unwrap();
+    let faulty = Faulty::new(memory).with_commit_time(Duration::from_millis(commit_ms));
+    let faulty = Arc::new(faulty);
+    let tree = open_tree(Arc::clone(&faulty) as Arc<dyn Driver>, MODEL);
+    (faulty, tree)
+}
+
+fn name_of(thread: u64, number: u64) -> String {
+    format!("{thread}-{number}")
+}
+
+/// Adds an entry; its value is the number of the commit of the thread, times the threads.
+fn add(tree: &Tree, thread: u64, number: u64) -> Result<u64, Error> {
+    let name = name_of(thread, number);
+    let value = 1000 + number * THREADS + thread;
+    put(tree, &name, &value.to_string())
+}
+
+fn put(tree: &Tree, name: &str, value: &str) -> Result<u64, Error> {
+    let text = format!(r#"{{"m:e":[{{"k":"{name}","v":{value}}}],"m:last":"{name}"}}"#);
+    let document = json_document(tree.schema(), &text);
+    let options = CommitOptions {
+        author: name,
+        comment: value,
+        ..CommitOptions::default()
+    };
+    let edit = Edit::merge(InstancePath::root(), document);
+    tree.commit(&[edit], options).map(|commit| commit.version)
+}
+
+fn entries(tree: &Tree) -> u64 {
+    let view = tree.view().unwrap();
+    view.count(&path(tree.schema(), "/e")).unwrap()
+}
+
+/// Runs all threads; returns the name of each commit that was acknowledged, by its version.
+fn run_threads(act: &(dyn Fn(u64, u64) -> Option<u64> + Sync)) -> BTreeMap<u64, String> {
+    let mut made = BTreeMap::new();
+    thread::scope(|scope| {
+        let run = |thread| {
+            let versions = (0..COMMITS).filter_map(|number| {
+                let version = act(thread, number)?;
+                Some((version, name_of(thread, number)))
+            });
+            versions.collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| scope.spawn(move || run(thread)))
+            .collect();
+        for thread in threads {
+            for (version, name) in thread.join().unwrap() {
+                let twice = made.insert(version, name);
+                assert_eq!(twice, None, "version {version}");
+            }
+        }
+    });
+    made
+}
+
+/// As [`run_threads`]; the history has each commit, with its own author.
+fn run(tree: &Tree, act: &(dyn Fn(u64, u64) -> Option<u64> + Sync)) -> BTreeMap<u64, String> {
+    let made = run_threads(act);
+    for (version, name) in &made {
+        let commit = &tree.history(Some(*version), 1).unwrap()[0];
+        assert_eq!((commit.version, &commit.author), (*version, name));
+        let then = tree.at(*version).unwrap();
+        let last = path(tree.schema(), "/last");
+        let last = read(&then, &last, &Selection::default()).unwrap();
+        assert_eq!(last.nodes[0].value().unwrap().to_string(), *name);
+    }
+    made
+}
+
+#[test]
+fn commits_share_writes_and_have_versions_of_their_own() {
+    let (driver, tree) = slow(2);
+    let before = driver.commits();
+    let made = run(&tree, &|thread, number| {
+        Some(add(&tree, thread, number).unwrap())
+    });
+    let all = THREADS * COMMITS;
+    assert!(made.keys().copied().eq(1..=all));
+    assert_eq!(entries(&tree), all);
+    let writes = driver.commits() - before;
+    assert!(writes < all / 3, "{writes} writes of {all} commits");
+    assert_sound(tree.store());
+}
+
+/// A commit that is refused does not affect those that are made with it, and is decided on what is made.
+#[test]
+fn refused_commits_and_those_without_changes_take_back_nothing() {
+    let (_, tree) = slow(1);
+    put(&tree, "taken", "999").unwrap();
+    let made = run(&tree, &|thread, number| match number % 4 {
+        // It violates a constraint.
+        0 => {
+            let refused = put(&tree, &name_of(thread, number), "13");
+            assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+            None
+        }
+        // It violates a constraint with another entry.
+        1 => {
+            let refused = put(&tree, &name_of(thread, number), "999");
+            assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+            None
+        }
+        // Nobody else adds the value, or everybody does: one succeeds.
+        2 => put(
+            &tree,
+            &name_of(thread, number),
+            &(2000 + number).to_string(),
+        )
+        .ok(),
+        _ => Some(add(&tree, thread, number).unwrap()),
+    });
+    let own = THREADS * COMMITS / 4;
+    assert_eq!(made.len() as u64, own + COMMITS / 4);
+    assert!(made.keys().copied().eq(2..=1 + made.len() as u64));
+    assert_eq!(entries(&tree), 1 + made.len() as u64);
+    assert_sound(tree.store());
+}
+
+#[test]
+fn queues_have_all_commits_in_order() {
+    let (_, tree) = slow(1);
+    let events = tree.events(Vec::new()).unwrap();
+    let made = run(&tree, &|thread, number| {
+        Some(add(&tree, thread, number).unwrap())
+    });
+    for (version, name) in made {
+        match events.next(Duration::from_secs(5)) {
+            Some(Event::Committed(commit)) => {
+                assert_eq!((commit.version, &commit.author), (version, &name));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// A load waits for the writes that are shared, and they for it.
+#[test]
+fn loads_come_between() {
+    let (_, tree) = slow(1);
+    let load = |thread, number| {
+        let name = name_of(thread, number);
+        let value = 1000 + number * THREADS + thread;
+        let text = format!(r#"{{"m:e":[{{"k":"{name}","v":{value}}}],"m:last":"{name}"}}"#);
+        let options = LoadOptions {
+            author: &name,
+            ..LoadOptions::default()
+        };
+        let parsed = tree.load(options, &mut |sink| {
+            let parsing = ParseOptions::default();
+            let root = Root::Datastore;
+            json::parse(tree.schema(), root, text.as_bytes(), sink, &parsing).unwrap();
+            Ok(())
+        });
+        parsed.unwrap().commit.version
+    };
+    let made = run(&tree, &|thread, number| match thread == 0 {
+        true => Some(load(thread, number)),
+        false => Some(add(&tree, thread, number).unwrap()),
+    });
+    assert_eq!(made.len() as u64, THREADS * COMMITS);
+    assert_sound(tree.store());
+}
+
+/// What is decided in one process on a write that then conflicts with another process is decided again.
+#[test]
+fn conflicts_with_another_process_void_what_was_decided() {
+    let (driver, tree) = slow(1);
+    let other = open_store(driver);
+    let other = other
+        .tree("d", "a", espalier_store::Datastore::Running)
+        .unwrap();
+    let made = run(&tree, &|thread, number| {
+        let of = [&tree, &other][usize::from(thread % 4 == 0)];
+        Some(add(of, thread, number).unwrap())
+    });
+    assert!(made.keys().copied().eq(1..=THREADS * COMMITS));
+    assert_sound(tree.store());
+}
+
+fn random_fault(random: &mut StdRng) -> Fault {
+    let kinds = [
+        (Site::Commit, ErrorKind::Unavailable),
+        (Site::Commit, ErrorKind::Conflict),
+        (Site::Commit, ErrorKind::Engine),
+        (Site::AfterCommit, ErrorKind::OutcomeUnknown),
+        (Site::Get, ErrorKind::Unavailable),
+        (Site::Snapshot, ErrorKind::Unavailable),
+    ];
+    let (site, kind) = kinds[random.random_range(0..kinds.len())];
+    Fault {
+        sites: vec![site],
+        after: random.random_range(0..60),
+        lasting: match random.random_bool(0.3) && kind != ErrorKind::Conflict {
+            true => Lasting::ForEver,
+            false => Lasting::Once,
+        },
+        kind,
+    }
+}
+
+#[test]
+fn after_faults_acknowledged_commits_are_there_and_failed_ones_are_not() {
+    let runs = seed::number_from_environment(RUNS_VARIABLE).unwrap_or(12);
+    seed::run_each("shared writes", runs, RUNS_VARIABLE, check_fault);
+}
+
+fn check_fault(random: &mut StdRng) {
+    let (driver, tree) = slow(1);
+    let fault = random_fault(random);
+    let is_unknown = AtomicBool::new(false);
+    let failed = Mutex::new(Vec::new());
+    driver.arm(fault.clone());
+    let made = run_threads(&|thread, number| match add(&tree, thread, number) {
+        Ok(version) => Some(version),
+        Err(Error::Engine(error)) if error.kind() == ErrorKind::OutcomeUnknown => {
+            is_unknown.store(true, Ordering::Relaxed);
+            None
+        }
+        Err(Error::Engine(_)) => {
+            failed.lock().unwrap().push(name_of(thread, number));
+            None
+        }
+        Err(error) => panic!("{error}"),
+    });
+    driver.disarm();
+    let found = entries(&tree);
+    match is_unknown.into_inner() {
+        true => assert!(found >= made.len() as u64, "{fault:?}"),
+        false => assert_eq!(found, made.len() as u64, "{fault:?}"),
+    }
+    let view = tree.view().unwrap();
+    let exists = |name: &String| {
+        let path = path(tree.schema(), &format!("/e={name}"));
+        view.exists(&path).unwrap()
+    };
+    assert!(made.values().all(exists), "{fault:?}");
+    assert!(
+        !failed.into_inner().unwrap().iter().any(exists),
+        "{fault:?}"
+    );
+    assert_sound(tree.store());
+    put(&tree, "after", "14").unwrap();
+}
+
+/// One thread has nobody to share with: a write each.
+#[test]
+fn one_thread_writes_each_commit_by_itself() {
+    let tree = memory_tree(MODEL);
+    for number in 0..COMMITS {
+        assert_eq!(add(&tree, 0, number).unwrap(), number + 1);
+    }
+    assert_sound(tree.store());
+}
