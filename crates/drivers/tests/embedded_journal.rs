@@ -307,7 +307,7 @@ fn a_directory_of_the_format_without_a_journal_is_upgraded() {
     assert_eq!(numbers(&*driver), (0..11).collect::<Vec<_>>());
     assert_eq!(
         fs::read_to_string(&format).expect("a text"),
-        "espalier embedded 2\n"
+        "espalier embedded 3\n"
     );
 }
 

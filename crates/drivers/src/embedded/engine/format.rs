@@ -15,11 +15,9 @@ use crate::foreign_files::reject_foreign_files;
 const FILE: &str = "espalier.format";
 const MAGIC: &str = "espalier embedded ";
 
-/// The supported format: 2 has a journal.
-const VERSION: u32 = 2;
-
-/// The format without a journal, which is upgraded when a directory is opened.
-const VERSION_WITHOUT_JOURNAL: u32 = 1;
+/// The supported format: 2 has a journal, and 3 has removed ranges in it. Earlier ones are upgraded when a directory is
+/// opened.
+const VERSION: u32 = 3;
 
 /// Prefixes of files that another process may be creating.
 const OWN: [&str; 4] = [FILE, "journal.", "lock.mdb", DATA_FILE];
@@ -67,7 +65,7 @@ fn check(dir: &Path, text: &str) -> Result<u32> {
         .strip_prefix(MAGIC)
         .map(|version| version.trim().parse::<u32>());
     let (kind, message) = match found {
-        Some(Ok(version @ (VERSION | VERSION_WITHOUT_JOURNAL))) => return Ok(version),
+        Some(Ok(version @ 1..=VERSION)) => return Ok(version),
         Some(Ok(other)) => (
             ErrorKind::WrongVersion,
             format!(

@@ -1,15 +1,16 @@
 //! Merging: the rows of a completed segment become one LMDB transaction.
 
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use espalier_keyspace::{ByteMap, ErrorKind, Result};
+use espalier_keyspace::{ErrorKind, KeyRange, Result};
 use heed::RwTxn;
 use parking_lot::{Condvar, Mutex};
 
-use super::rows;
+use super::changed_rows::{ChangedRows, RowChange};
 use super::shared_journal::{CommitLock, Journal};
 use crate::embedded::engine::{Keys, is_map_full};
 
@@ -50,7 +51,7 @@ impl Journal {
         Ok(())
     }
 
-    fn try_merge(&self, base: u64, rows: &ByteMap) -> Result<heed::Result<()>> {
+    fn try_merge(&self, base: u64, rows: &ChangedRows) -> Result<heed::Result<()>> {
         let (_gate_guard, mut txn) = self.base.begin_write()?;
         if txn.id() as u64 != base + 1 {
             txn.abort();
@@ -97,15 +98,43 @@ impl Journal {
 pub(in crate::embedded) fn merge_rows(
     keys: Keys,
     txn: &mut RwTxn<'_>,
-    rows: &ByteMap,
+    rows: &ChangedRows,
 ) -> heed::Result<()> {
-    for (key, entry) in rows {
-        match rows::entry_value(entry) {
-            Some(value) => keys.put(txn, key, value)?,
-            None => drop(keys.delete(txn, key)?),
+    for change in rows.changes() {
+        match change {
+            RowChange::Removed(range) => drop(remove_range(keys, txn, &range)?),
+            RowChange::Put(key, value) => keys.put(txn, key, value)?,
+            RowChange::Deleted(key) => drop(keys.delete(txn, key)?),
         }
     }
     Ok(())
+}
+
+/// Removes a range of rows from LMDB; returns their number.
+pub(in crate::embedded) fn remove_range(
+    keys: Keys,
+    txn: &mut RwTxn<'_>,
+    range: &KeyRange,
+) -> heed::Result<usize> {
+    if range.is_empty() {
+        return Ok(0);
+    }
+    if *range == KeyRange::all() {
+        let all = keys.len(txn)?;
+        keys.clear(txn)?;
+        return Ok(all as usize);
+    }
+    keys.delete_range(txn, &bounds(range))
+}
+
+/// The bounds of a range for LMDB, which has no empty key.
+pub(in crate::embedded) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    let start = match range.start.as_slice() {
+        [] => Bound::Unbounded,
+        start => Bound::Included(start),
+    };
+    let end = range.end.as_deref();
+    (start, end.map_or(Bound::Unbounded, Bound::Excluded))
 }
 
 /// The merge thread, while a directory is open in this process.
