@@ -13,6 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use super::changed_rows::{ChangedRows, RowChange};
 use super::shared_journal::{CommitLock, Journal};
 use crate::embedded::engine::{Keys, is_map_full};
+use crate::recent_commits::Effect;
 
 /// Idle time after which the journal is merged.
 pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200);
@@ -57,7 +58,11 @@ impl Journal {
             txn.abort();
             return Ok(Ok(()));
         }
-        let merged = merge_rows(self.base.keys, &mut txn, rows);
+        let keys = self.base.keys;
+        let merged = merge_rows(keys, &mut txn, rows).and_then(|effect| match effect {
+            Effect::Changed => Ok(()),
+            Effect::Nothing => write_page(keys, &mut txn),
+        });
         Ok(merged.and_then(|()| txn.commit()))
     }
 
@@ -94,20 +99,38 @@ impl Journal {
     }
 }
 
-/// Writes rows to LMDB.
+/// Writes rows to LMDB. They have no effect if all of them remove keys that are not there.
 pub(in crate::embedded) fn merge_rows(
     keys: Keys,
     txn: &mut RwTxn<'_>,
     rows: &ChangedRows,
-) -> heed::Result<()> {
+) -> heed::Result<Effect> {
+    let mut effect = Effect::Nothing;
     for change in rows.changes() {
-        match change {
-            RowChange::Removed(range) => drop(remove_range(keys, txn, &range)?),
-            RowChange::Put(key, value) => keys.put(txn, key, value)?,
-            RowChange::Deleted(key) => drop(keys.delete(txn, key)?),
+        let is_change = match change {
+            RowChange::Removed(range) => remove_range(keys, txn, &range)? > 0,
+            RowChange::Put(key, value) => {
+                keys.put(txn, key, value)?;
+                true
+            }
+            RowChange::Deleted(key) => keys.delete(txn, key)?,
+        };
+        if is_change {
+            effect = Effect::Changed;
         }
     }
-    Ok(())
+    Ok(effect)
+}
+
+/// Writes a page without changing a row. LMDB does not number a transaction that writes nothing, and its number is what
+/// marks a segment as merged.
+fn write_page(keys: Keys, txn: &mut RwTxn<'_>) -> heed::Result<()> {
+    const KEY: &[u8] = &[0];
+    if let Some(value) = keys.get(txn, KEY)?.map(<[u8]>::to_vec) {
+        return keys.put(txn, KEY, &value);
+    }
+    keys.put(txn, KEY, &[])?;
+    keys.delete(txn, KEY).map(drop)
 }
 
 /// Removes a range of rows from LMDB; returns their number.
