@@ -9,7 +9,7 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use super::environment::DATA_FILE;
 use crate::embedded::NAME;
-use crate::files::{create_private, path_error, sync_directory};
+use crate::files::{Access, create_private, path_error, sync_directory};
 use crate::foreign_files::reject_foreign_files;
 
 const FILE: &str = "espalier.format";
@@ -23,13 +23,13 @@ const VERSION: u32 = 3;
 const OWN: [&str; 4] = [FILE, "journal.", "lock.mdb", DATA_FILE];
 
 /// Checks the format of a directory, or writes the format file in an empty one.
-pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
+pub(in crate::embedded) fn check_or_create(dir: &Path, access: Access) -> Result<()> {
     let file = dir.join(FILE);
     let failed = path_error(&file, "written");
     if let Some(text) = read(dir)? {
-        return match check(dir, &text)? {
-            VERSION => Ok(()),
-            _ => create(dir).map_err(failed),
+        return match (check(dir, &text)?, access) {
+            (VERSION, _) | (_, Access::Read) => Ok(()),
+            (_, Access::Write) => create(dir).map_err(failed),
         };
     }
     let has_data = fs::metadata(dir.join(DATA_FILE)).is_ok_and(|data| data.len() > 0);
