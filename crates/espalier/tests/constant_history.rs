@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use espalier::documents::{Collection, Declaration};
+use espalier::drivers::schemes;
 use espalier::keyspace::Driver;
 use espalier::keyspace::metered::{Call, Meter, Metered};
 use espalier::service::audit::{
@@ -20,12 +21,13 @@ use espalier::store::{
     Clock, ConfirmOptions, EventSettings, NewEvent, Retention, Subspace, SystemClock,
 };
 use espalier::{CommitOptions, Datastore, Store, Tree, json};
+use espalier_testkit::servers::shared_url;
 
 /// The operations in a measured window: enough that each has the same number of deletions of many rows at once.
-const WINDOW: u64 = 256;
+const WINDOW: u64 = 128;
 
 /// The operations before the first window: by then there is something to delete.
-const WARM_UP: u64 = 512;
+const WARM_UP: u64 = 256;
 
 /// The versions, records and documents that are kept.
 const KEPT: u64 = 64;
@@ -264,8 +266,12 @@ fn touched(meter: &Meter, driver: &dyn Driver) -> u64 {
 }
 
 fn check(url: &str) {
-    let operations = std::env::var("ESPALIER_OPERATIONS").ok();
-    let operations = operations.map_or(3000, |count| count.parse().expect("a number"));
+    check_after(url, 3000);
+}
+
+fn check_after(url: &str, operations: u64) {
+    let wanted = std::env::var("ESPALIER_OPERATIONS").ok();
+    let operations = wanted.map_or(operations, |count| count.parse().expect("a number"));
     for (name, kind) in KINDS {
         let dir = tempfile::tempdir().expect("a directory");
         let url = url.replace("DIR", &dir.path().display().to_string());
@@ -324,4 +330,13 @@ fn in_files() {
 #[test]
 fn on_sqlite() {
     check("sqlite:DIR/store.sqlite?durability=relaxed");
+}
+
+/// Each operation is at least one round trip, so there are fewer.
+#[test]
+fn on_servers() {
+    let drivers = schemes().iter().map(|scheme| scheme.name);
+    for url in drivers.filter_map(|driver| shared_url(driver, "")) {
+        check_after(&url, 5 * WINDOW + WARM_UP);
+    }
 }

@@ -7,7 +7,7 @@ use espalier_store::{Edit, RETENTION_VERSIONS_DEFAULT, Retention};
 use super::hosts::Hosts;
 use super::report::Report;
 use crate::dataset::expect;
-use crate::harness::{Repetitions, measure};
+use crate::harness::{Repetitions, cpu_time, measure};
 use crate::memory::own_private_bytes;
 use espalier_terminal::Result;
 
@@ -23,6 +23,8 @@ const AGE: Duration = Duration::from_secs(1);
 /// The rate of a window, and what the store needed at its end.
 struct Window {
     rate: f64,
+    /// Processor time of a commit, in seconds.
+    cpu_s: f64,
     memory: u64,
     disk: u64,
 }
@@ -77,14 +79,16 @@ fn commit_all(hosts: &Hosts, edits: &[Edit], commits: u64) -> Result<(Window, Wi
     let window = WINDOW.min(commits / 2).max(1);
     let mut made = 0;
     let mut measured = |count: u64| -> Result<Window> {
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu_time());
         for _ in 0..count {
             let edit = &edits[(made % edits.len() as u64) as usize];
             let commit = hosts.store.commit(std::slice::from_ref(edit))?;
             expect(commit.is_changed, || format!("commit {made} did nothing"))?;
             made += 1;
         }
+        let cpu = cpu_time().saturating_sub(cpu);
         Ok(Window {
+            cpu_s: cpu.as_secs_f64() / count as f64,
             rate: count as f64 / start.elapsed().as_secs_f64().max(f64::EPSILON),
             memory: own_private_bytes(),
             disk: hosts.store.tree.store().driver().usage()?.bytes,
@@ -98,10 +102,13 @@ fn commit_all(hosts: &Hosts, edits: &[Edit], commits: u64) -> Result<(Window, Wi
 fn note(first: &Window, last: &Window) -> String {
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     format!(
-        "first {:.0}/s, last {:.0}/s: x{:.2}; memory {:.1} MB, then {:.1}; disk {:.1} MB, then {:.1}",
+        "first {:.0}/s, last {:.0}/s: x{:.2}; processor {:.1} us, then {:.1}: x{:.2}; memory {:.1} MB, then {:.1}; disk {:.1} MB, then {:.1}",
         first.rate,
         last.rate,
         last.rate / first.rate,
+        first.cpu_s * 1e6,
+        last.cpu_s * 1e6,
+        last.cpu_s / first.cpu_s,
         megabytes(first.memory),
         megabytes(last.memory),
         megabytes(first.disk),
