@@ -49,6 +49,11 @@ pub fn resident_peak() -> u64 {
     status_bytes(std::process::id(), "VmHWM:")
 }
 
+/// The private memory of this process, in bytes.
+pub fn own_private_bytes() -> u64 {
+    private_bytes(std::process::id())
+}
+
 fn private_bytes(process: u32) -> u64 {
     status_bytes(process, "RssAnon:")
 }

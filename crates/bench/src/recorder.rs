@@ -127,7 +127,7 @@ impl Driver for Recorder {
 }
 
 impl DriverExtension for Recorder {
-    forward_driver!(is_current, catch_up, cache_status, flush_all, set_lens => self.inner);
+    forward_driver!(is_current, catch_up, cache_status, tombstones_passed, flush_all, set_lens => self.inner);
 
     fn snapshot_for(
         &self,

@@ -307,8 +307,31 @@ fn a_directory_of_the_format_without_a_journal_is_upgraded() {
     assert_eq!(numbers(&*driver), (0..11).collect::<Vec<_>>());
     assert_eq!(
         fs::read_to_string(&format).expect("a text"),
-        "espalier embedded 2\n"
+        "espalier embedded 3\n"
     );
+}
+
+/// Format 2 has no removed ranges in its journal.
+#[test]
+fn a_directory_of_the_format_without_removed_ranges_is_upgraded() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let driver = opened(dir.path(), DURABLE);
+    (0..10).for_each(|number| _ = put(&*driver, number));
+    let left = after_process_crash(dir.path());
+    let format = left.path().join("espalier.format");
+    fs::write(&format, "espalier embedded 2\n").expect("the format");
+    let driver = opened(left.path(), DURABLE);
+    assert_eq!(numbers(&*driver), (0..10).collect::<Vec<_>>());
+    let mut batch = Batch::new();
+    batch.delete_range(KeyRange::new("key 00002", "key 00005"));
+    driver.commit(batch).expect("a commit");
+    assert_eq!(
+        fs::read_to_string(&format).expect("a text"),
+        "espalier embedded 3\n"
+    );
+    let again = after_machine_crash(left.path());
+    let expected = [0, 1, 5, 6, 7, 8, 9];
+    assert_eq!(numbers(&*opened(again.path(), DURABLE)), expected);
 }
 
 /// Merged commits do not take space in the journal.

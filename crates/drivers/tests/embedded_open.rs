@@ -78,9 +78,9 @@ fn another_format_is_rejected() {
     let format = dir.path().join("espalier.format");
     for (text, expected, part) in [
         (
-            "espalier embedded 3\n",
+            "espalier embedded 4\n",
             ErrorKind::WrongVersion,
-            "has format 3",
+            "has format 4",
         ),
         ("espalier embedded \n", ErrorKind::Corrupt, "damaged"),
         ("", ErrorKind::Corrupt, "damaged"),

@@ -53,6 +53,12 @@ pub trait DriverExtension: Driver {
         CacheStatus::default()
     }
 
+    /// Returns how many marks of deleted keys scans have passed since the driver was opened: what was deleted before, and
+    /// is not gone yet. An engine without such marks returns 0.
+    fn tombstones_passed(&self) -> u64 {
+        0
+    }
+
     /// Writes all pending data to disk, including data derived from the rows. Called when no commit is
     /// expected for a while, as at the end of a serving process. The driver remains usable.
     fn flush_all(&self) -> Result<()> {
@@ -108,6 +114,12 @@ impl dyn Driver + '_ {
     pub fn cache_status(&self) -> CacheStatus {
         let status = self.extension().map(|extension| extension.cache_status());
         status.unwrap_or_default()
+    }
+
+    /// [`DriverExtension::tombstones_passed`].
+    pub fn tombstones_passed(&self) -> u64 {
+        self.extension()
+            .map_or(0, |extension| extension.tombstones_passed())
     }
 
     /// [`DriverExtension::flush_all`].

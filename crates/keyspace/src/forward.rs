@@ -91,6 +91,11 @@ macro_rules! forward_driver {
             self.$inner.cache_status()
         }
     };
+    (@tombstones_passed $inner:ident) => {
+        fn tombstones_passed(&self) -> u64 {
+            self.$inner.tombstones_passed()
+        }
+    };
     (@flush_all $inner:ident) => {
         fn flush_all(&self) -> $crate::Result<()> {
             self.$inner.flush_all()

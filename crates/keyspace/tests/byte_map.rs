@@ -223,3 +223,28 @@ fn ranges_of_a_large_map_go() {
     remove_range(&mut map, &mut model, &KeyRange::all());
     same(&map, &model);
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(seed::printed()), ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_floor_of_a_key_is_the_last_one_not_after_it(
+        keys in prop::collection::btree_set(key(), 0..400),
+        removed in prop::option::of((key(), key())),
+        sought in prop::collection::vec(key(), 1..40),
+    ) {
+        let (mut map, mut model) = (ByteMap::new(), Model::new());
+        for key in keys {
+            map.insert(&key, b"value");
+            model.insert(key, b"value".to_vec());
+        }
+        if let Some((start, end)) = removed {
+            remove_range(&mut map, &mut model, &range_of(&start, Some(&end)));
+        }
+        for key in sought {
+            let expected = model.range(..=key.clone()).next_back();
+            let expected = expected.map(|(key, value)| (key.as_slice(), value.as_slice()));
+            prop_assert_eq!(map.floor(&key), expected);
+        }
+    }
+}

@@ -78,7 +78,7 @@ const ALLOWED: &[Edges] = &[
             "espalier-store",
             "espalier-yang",
         ],
-        dev: &[],
+        dev: &["espalier-testkit"],
     },
     Edges {
         krate: "espalier-terminal",

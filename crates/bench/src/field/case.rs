@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 use super::report::Report;
 use super::{
-    access_network, access_rules, anchors, candidate, list_rules, many_edits, notifications,
-    one_leaf, readers, references, when_conditions,
+    access_network, access_rules, anchors, candidate, history, list_rules, many_edits,
+    notifications, one_leaf, readers, references, when_conditions,
 };
 use espalier_terminal::Result;
 
@@ -36,11 +36,13 @@ pub enum Case {
     Anchors,
     /// A notification to many subscribers of a stream; the size is their number
     Notifications,
+    /// Many commits of one leaf: their rate, memory and disk; the size is the number of commits
+    History,
 }
 
 impl Case {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::A,
         Self::B,
         Self::C,
@@ -53,10 +55,11 @@ impl Case {
         Self::Access,
         Self::Anchors,
         Self::Notifications,
+        Self::History,
     ];
 
     /// A tenth of the size at which the case was reported, and that size; for anchors, few and many; for notifications, the number
-    /// of subscribers.
+    /// of subscribers; for the history, few commits, because more of them take long.
     pub fn sizes(self) -> [u64; 2] {
         match self {
             Self::A => [4_000, 40_000],
@@ -70,6 +73,7 @@ impl Case {
             Self::Access => [10_000, 1_000_000],
             Self::Anchors => [10, 100_000],
             Self::Notifications => [100, 1_000],
+            Self::History => [20_000, 40_000],
         }
     }
 
@@ -88,6 +92,7 @@ impl Case {
             Self::Access => access_rules::run(report, size),
             Self::Anchors => anchors::run(report, size),
             Self::Notifications => notifications::run(report, size),
+            Self::History => history::run(report, size),
         }
     }
 }

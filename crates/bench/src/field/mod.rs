@@ -8,6 +8,7 @@ mod access_rules;
 mod anchors;
 mod candidate;
 mod case;
+mod history;
 mod hosts;
 mod list_rules;
 mod many_edits;

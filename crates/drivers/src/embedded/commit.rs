@@ -4,22 +4,23 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use espalier_keyspace::{
-    Batch, ByteMap, Committed, Direction, Error, ErrorKind, KeyExisted, KeyRange, Precondition,
-    Result, Snapshot, Version, WriteBody,
+    Batch, Committed, Direction, Error, ErrorKind, KeyExisted, KeyRange, Precondition, Result,
+    Snapshot, Version, WriteBody,
 };
 use heed::{MdbError, PutFlags, RwTxn};
 
 use super::HEADROOM_BYTES;
 use super::engine::{
-    CommitLock, DELETED, Engine, FRAME_BYTES_MAX, Fault, Lmdb, Reading, Shortage, is_map_full,
-    merge_rows, put_entry,
+    ChangedRows, CommitLock, Engine, FRAME_BYTES_MAX, Fault, Lmdb, Reading, Shortage, is_map_full,
+    merge_rows, remove_range,
 };
-use super::snapshot::{ReadSource, TransactionSnapshot, bounds};
+use super::snapshot::{ReadSource, TransactionSnapshot};
 use crate::group_commit::{self, Abort, GroupCommit, Recovery, TransactionBody, WriteTransaction};
 use crate::recent_commits::{Effect, Recorder};
 use crate::streamed_write::{self, StreamedWrite};
 
-/// Maximum number of keys in a deleted range that are removed individually in the journal.
+/// Maximum number of keys in a range that is removed in the journal. More are removed from LMDB at once, which fails if
+/// the disk is full.
 const RANGE_KEYS_MAX: usize = 1024;
 
 /// Applies a batch, grouped with concurrent commits of other threads.
@@ -142,7 +143,7 @@ fn append(
     let before = reading.version;
     let mut writer = JournalWriter {
         reading,
-        changed: ByteMap::new(),
+        changed: ChangedRows::new(),
         recorder: Recorder::new(),
     };
     fill(&mut writer)?;
@@ -243,7 +244,7 @@ struct JournalWriter {
     /// The newest state.
     reading: Reading,
     /// The changes so far.
-    changed: ByteMap,
+    changed: ChangedRows,
     recorder: Recorder,
 }
 
@@ -258,22 +259,21 @@ impl JournalWriter {
         }
     }
 
-    /// The keys of a range; fails if there are too many.
-    fn keys_of(&self, range: &KeyRange) -> std::result::Result<Vec<Vec<u8>>, Failure> {
+    /// Whether a range has no keys; fails if it has too many.
+    fn is_empty(&self, range: &KeyRange) -> std::result::Result<bool, Failure> {
         let run = self.source().cursor(range, Direction::Forward);
         let mut cursor = run.map_err(Failure::Error)?;
-        let mut keys = Vec::new();
-        while let Some((key, _)) = cursor.next().map_err(Failure::Error)? {
-            if keys.len() == RANGE_KEYS_MAX {
+        let mut count = 0;
+        while cursor.next().map_err(Failure::Error)?.is_some() {
+            if count == RANGE_KEYS_MAX {
                 return Err(Failure::TooLarge);
             }
-            keys.push(key.to_vec());
+            count += 1;
         }
-        Ok(keys)
+        Ok(count == 0)
     }
 
-    fn insert(&mut self, key: &[u8], entry: &[u8]) -> std::result::Result<(), Failure> {
-        self.changed.insert(key, entry);
+    fn check_size(&self) -> std::result::Result<(), Failure> {
         match self.changed.bytes() > FRAME_BYTES_MAX {
             true => Err(Failure::TooLarge),
             false => Ok(()),
@@ -293,28 +293,25 @@ impl WriteTransaction for JournalWriter {
     }
 
     fn set(&mut self, key: &[u8], value: &[u8]) -> std::result::Result<(), Failure> {
-        self.insert(key, &put_entry(value))?;
+        self.changed.put(key, value);
         self.recorder.put(key, value);
-        Ok(())
+        self.check_size()
     }
 
     fn remove(&mut self, key: &[u8]) -> std::result::Result<(), Failure> {
         if self.value_of(key)?.is_some() {
-            self.insert(key, DELETED)?;
+            self.changed.delete(key);
             self.recorder.delete(key);
         }
-        Ok(())
+        self.check_size()
     }
 
     fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Failure> {
-        let keys = self.keys_of(range)?;
-        for key in &keys {
-            self.insert(key, DELETED)?;
-        }
-        if !keys.is_empty() {
+        if !self.is_empty(range)? {
+            self.changed.remove_range(range);
             self.recorder.delete_range(range);
         }
-        Ok(())
+        self.check_size()
     }
 }
 
@@ -353,17 +350,7 @@ impl WriteTransaction for EmbeddedWriter<'_> {
     }
 
     fn remove_range(&mut self, range: &KeyRange) -> std::result::Result<(), Failure> {
-        if range.is_empty() {
-            return Ok(());
-        }
-        let removed = if *range == KeyRange::all() {
-            let all = self.base.keys.len(&self.txn)?;
-            self.base.keys.clear(&mut self.txn)?;
-            all as usize
-        } else {
-            self.base.keys.delete_range(&mut self.txn, &bounds(range))?
-        };
-        if removed > 0 {
+        if remove_range(self.base.keys, &mut self.txn, range)? > 0 {
             self.recorder.delete_range(range);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The embedded driver.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use espalier_keyspace::{
     Batch, Capability, Committed, Driver, DriverExtension, Finding, KeyRange, Precondition, Result,
@@ -10,7 +11,7 @@ use espalier_keyspace::{
 use super::commit;
 use super::config::{Config, NAME};
 use super::engine::{self, Engine};
-use super::snapshot::EmbeddedSnapshot;
+use super::snapshot::{self, EmbeddedSnapshot};
 use super::watch::EmbeddedWatch;
 use crate::files::open_error;
 use crate::url::Url;
@@ -67,7 +68,7 @@ impl Driver for Embedded {
     }
 
     fn usage(&self) -> Result<Usage> {
-        engine::usage(&self.engine)
+        engine::usage(&self.engine, snapshot::count)
     }
 
     fn check(&self) -> Result<Vec<Finding>> {
@@ -84,6 +85,10 @@ impl Driver for Embedded {
 }
 
 impl DriverExtension for Embedded {
+    fn tombstones_passed(&self) -> u64 {
+        self.engine.tombstones_passed.load(Ordering::Relaxed)
+    }
+
     fn flush_all(&self) -> Result<()> {
         self.engine.sync()?;
         self.engine.journal.merge_all()

@@ -4,36 +4,54 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use espalier_keyspace::{ByteMap, Cursor, Direction, KeyRange, Result, Snapshot, Version};
+use espalier_keyspace::{Cursor, Direction, KeyRange, Result, Snapshot, Version};
 use heed::types::Bytes;
 use heed::{AnyTls, RoRange, RoRevRange, RoTxn, RwTxn};
 
-use super::engine::{Engine, Lmdb, OverlayCursor, Reading, RowCursor, lookup, out_of_order_error};
+use super::engine::{
+    ChangedRows, Engine, Lmdb, OverlayCursor, Reading, RowCursor, bounds, lookup,
+    out_of_order_error,
+};
 
 /// A snapshot of a committed state. Fields are dropped in order: the transaction ends before the engine is
 /// released.
 pub(super) struct EmbeddedSnapshot {
     reading: Reading,
-    _engine: Arc<Engine>,
+    engine: Arc<Engine>,
 }
 
 impl EmbeddedSnapshot {
     pub(super) fn new(engine: &Arc<Engine>) -> Result<Self> {
         Ok(Self {
             reading: engine.begin_read()?,
-            _engine: Arc::clone(engine),
+            engine: Arc::clone(engine),
         })
     }
 
     fn source(&self) -> ReadSource<'_> {
-        let [newest, frozen] = self.reading.layers.rows();
-        ReadSource {
-            txn: &self.reading.txn,
-            base: self.reading.gate_guard.base(),
-            layers: [None, newest, frozen],
-        }
+        source(&self.reading)
     }
+}
+
+fn source(reading: &Reading) -> ReadSource<'_> {
+    let [newest, frozen] = reading.layers.rows();
+    ReadSource {
+        txn: &reading.txn,
+        base: reading.gate_guard.base(),
+        layers: [None, newest, frozen],
+    }
+}
+
+/// The number of keys.
+pub(super) fn count(reading: &Reading) -> Result<u64> {
+    let mut cursor = source(reading).cursor(&KeyRange::all(), Direction::Forward)?;
+    let mut keys = 0;
+    while cursor.next()?.is_some() {
+        keys += 1;
+    }
+    Ok(keys)
 }
 
 impl Snapshot for EmbeddedSnapshot {
@@ -46,7 +64,16 @@ impl Snapshot for EmbeddedSnapshot {
     }
 
     fn scan(&self, range: &KeyRange, direction: Direction) -> Result<Box<dyn Cursor + '_>> {
-        self.source().scan(range, direction)
+        let rows = self.source().cursor(range, direction)?;
+        Ok(Box::new(JoiningCursor {
+            rows,
+            snapshot: self,
+            range: range.clone(),
+            rest: None,
+            direction,
+            last_key: None,
+            tombstones: 0,
+        }))
     }
 }
 
@@ -88,7 +115,7 @@ pub(super) struct ReadSource<'a> {
     pub(super) txn: &'a RoTxn<'a, AnyTls>,
     pub(super) base: &'a Lmdb,
     /// The rows; earlier layers take precedence.
-    pub(super) layers: [Option<&'a ByteMap>; 3],
+    pub(super) layers: [Option<&'a ChangedRows>; 3],
 }
 
 impl<'a> ReadSource<'a> {
@@ -130,6 +157,79 @@ impl<'a> ReadSource<'a> {
     }
 }
 
+/// Number of deleted keys between two rows from which on they are made one removed range.
+const TOMBSTONES_MAX: u64 = 16;
+
+/// A cursor that joins the deleted keys that it passes, so that the next one need not pass them again.
+struct JoiningCursor<'a> {
+    rows: Box<dyn RowCursor<'a> + 'a>,
+    snapshot: &'a EmbeddedSnapshot,
+    range: KeyRange,
+    /// The range from the last seek on.
+    rest: Option<KeyRange>,
+    direction: Direction,
+    /// The last key returned since.
+    last_key: Option<&'a [u8]>,
+    /// The number of deleted keys passed before the last key.
+    tombstones: u64,
+}
+
+impl JoiningCursor<'_> {
+    /// Joins the deleted keys before the next row.
+    #[cold]
+    fn join(&self, next: Option<&[u8]>) {
+        let (before, after) = match self.direction {
+            Direction::Forward => (self.last_key, next),
+            Direction::Backward => (next, self.last_key),
+        };
+        let mut empty = self.rest.as_ref().unwrap_or(&self.range).clone();
+        if let Some(before) = before {
+            empty.start = [before, &[0]].concat();
+        }
+        if let Some(after) = after {
+            empty.end = Some(after.to_vec());
+        }
+        let generation = self.snapshot.reading.layers.generation();
+        let engine = &self.snapshot.engine;
+        engine.journal.join_removed(generation, &empty);
+    }
+}
+
+impl Cursor for JoiningCursor<'_> {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let next = self.rows.next()?;
+        let tombstones = self.rows.tombstones();
+        if tombstones > self.tombstones {
+            if tombstones - self.tombstones > TOMBSTONES_MAX {
+                self.join(next.map(|(key, _)| key));
+            }
+            self.tombstones = tombstones;
+        }
+        if let Some((key, _)) = next {
+            self.last_key = Some(key);
+        }
+        Ok(next)
+    }
+
+    fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.rest = Some(self.range.remaining_from(key, self.direction));
+        self.last_key = None;
+        self.rows.seek(key)?;
+        self.tombstones = self.rows.tombstones();
+        Ok(())
+    }
+}
+
+impl Drop for JoiningCursor<'_> {
+    fn drop(&mut self) {
+        let passed = self.rows.tombstones();
+        if passed > 0 {
+            let total = &self.snapshot.engine.tombstones_passed;
+            total.fetch_add(passed, Ordering::Relaxed);
+        }
+    }
+}
+
 struct EmbeddedCursor<'a>(Box<dyn RowCursor<'a> + 'a>);
 
 impl Cursor for EmbeddedCursor<'_> {
@@ -140,16 +240,6 @@ impl Cursor for EmbeddedCursor<'_> {
     fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.0.seek(key)
     }
-}
-
-/// The bounds of a range for LMDB, which has no empty key.
-pub(super) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    let start = match range.start.as_slice() {
-        [] => Bound::Unbounded,
-        start => Bound::Included(start),
-    };
-    let end = range.end.as_deref();
-    (start, end.map_or(Bound::Unbounded, Bound::Excluded))
 }
 
 /// A scan of the rows in LMDB.

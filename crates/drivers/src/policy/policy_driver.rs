@@ -136,7 +136,7 @@ impl<K: PolicyCache> Driver for PolicyDriver<K> {
 }
 
 impl<K: PolicyCache> DriverExtension for PolicyDriver<K> {
-    forward_driver!(flush_all, set_lens => self.engine);
+    forward_driver!(tombstones_passed, flush_all, set_lens => self.engine);
 
     fn snapshot_for(
         &self,

@@ -46,6 +46,11 @@ impl ByteMap {
         self.page_of(key).search(key).is_ok()
     }
 
+    /// Returns the last key at or before `key`, with its value.
+    pub fn floor(&self, key: &[u8]) -> Option<(&[u8], &[u8])> {
+        self.root.floor(key)
+    }
+
     fn page_of(&self, key: &[u8]) -> &Page {
         let mut node = &self.root;
         loop {

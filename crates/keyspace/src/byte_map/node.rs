@@ -177,6 +177,24 @@ impl Node {
         }
     }
 
+    /// The last key at or before `key`, with its value.
+    pub(super) fn floor(&self, key: &[u8]) -> Option<(&[u8], &[u8])> {
+        match self {
+            Self::Leaf(page) => {
+                let after = page
+                    .search(key)
+                    .map_or_else(|index| index, |index| index + 1);
+                let index = after.checked_sub(1)?;
+                Some((page.key(index), page.value(index)))
+            }
+            // A separator may be less than the first key after it.
+            Self::Branch(branch) => {
+                let children = &branch.children[..=branch.child_of(key)];
+                children.iter().rev().find_map(|child| child.floor(key))
+            }
+        }
+    }
+
     /// Adds to the counter at a key; returns `None` if the key is absent.
     pub(super) fn add(&mut self, key: &[u8], delta: i64) -> Result<Option<CounterUpdate>> {
         match self {

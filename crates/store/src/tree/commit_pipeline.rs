@@ -274,10 +274,9 @@ impl Tree {
         if self.is_validated() && !self.compiled().index_definition().is_empty() {
             expected.key(definition_key(self.id()));
         }
-        // The retention of the log and its oldest version: one row if no retention is set, else two.
-        let log = self.id().prefix(Subspace::Log);
-        expected.range(KeyRange::prefix(&log), 1);
-        expected.range(KeyRange::strictly_below(&log), 1);
+        // The retention of the log, and its oldest version.
+        expected.key(self.id().prefix(Subspace::Log));
+        expected.range(self.kept_log(), 1);
         if self.datastore() == Datastore::Operational {
             let origins = self.id().prefix(Subspace::Origin);
             expected.range(KeyRange::prefix(&origins), 1);

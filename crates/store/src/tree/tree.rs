@@ -33,6 +33,8 @@ struct Inner {
     session: Box<str>,
     /// The engine version at which the modules were last verified to be unchanged.
     same_modules_at: AtomicU64,
+    /// A version before which the log is known to have nothing.
+    log_start: AtomicU64,
 }
 
 impl Tree {
@@ -56,6 +58,7 @@ impl Tree {
                 datastore,
                 session: session.into(),
                 same_modules_at: AtomicU64::new(u64::MAX),
+                log_start: AtomicU64::new(0),
             }),
         }
     }
@@ -107,6 +110,16 @@ impl Tree {
 
     pub(super) fn compiled(&self) -> &Arc<Compiled> {
         &self.inner.compiled
+    }
+
+    /// A version before which the log is known to have nothing: it was deleted, and is never written again.
+    pub(super) fn log_start(&self) -> u64 {
+        self.inner.log_start.load(Ordering::Relaxed)
+    }
+
+    /// Notes the oldest version in the log of a committed state.
+    pub(super) fn note_log_start(&self, oldest: u64) {
+        self.inner.log_start.fetch_max(oldest, Ordering::Relaxed);
     }
 
     /// Whether another datastore belongs to the same anchor.

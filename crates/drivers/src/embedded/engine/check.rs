@@ -5,7 +5,6 @@ use heed::{RoTxn, WithoutTls};
 
 use super::directory::{Engine, Reading};
 use super::environment::Lmdb;
-use super::journal::entry_value;
 use super::pages::{self, CheckedState, FINDINGS_MAX};
 use crate::files::path_error;
 
@@ -23,9 +22,12 @@ pub(in crate::embedded) fn check(engine: &Engine) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Returns how much is stored. The caller is about to read all data, so the pages are checked first: LMDB
+/// Returns how much is stored; `count` counts the keys. The caller is about to read all data, so the pages are checked first: LMDB
 /// aborts the process on a damaged page.
-pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
+pub(in crate::embedded) fn usage(
+    engine: &Engine,
+    count: impl FnOnce(&Reading) -> Result<u64>,
+) -> Result<Usage> {
     let (reading, findings) = check_newest(engine)?;
     if let Some(finding) = findings.first() {
         let dir = engine.dir().display();
@@ -41,26 +43,6 @@ pub(in crate::embedded) fn usage(engine: &Engine) -> Result<Usage> {
         keys: count(&reading)?,
         bytes: pages + engine.journal.bytes()?,
     })
-}
-
-/// The number of keys in LMDB, including the changes in the journal.
-fn count(reading: &Reading) -> Result<u64> {
-    let (txn, base) = (&reading.txn, reading.gate_guard.base());
-    let (keys, failed) = (&base.keys, |error| base.error(error));
-    let mut count = keys.len(txn).map_err(failed)?;
-    let [newest, frozen] = reading.layers.rows();
-    let newest_rows = newest.into_iter().flatten();
-    let hidden = |key: &[u8]| newest.is_some_and(|rows| rows.contains_key(key));
-    let frozen_rows = frozen.into_iter().flatten();
-    for (key, entry) in newest_rows.chain(frozen_rows.filter(|(key, _)| !hidden(key))) {
-        let was_there = keys.get(txn, key).map_err(failed)?.is_some();
-        match (was_there, entry_value(entry).is_some()) {
-            (false, true) => count += 1,
-            (true, false) => count -= 1,
-            _ => {}
-        }
-    }
-    Ok(count)
 }
 
 /// Checks the pages of the newest committed state.

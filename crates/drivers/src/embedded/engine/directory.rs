@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use espalier_keyspace::{Result, Version};
 use heed::{RoTxn, WithoutTls};
@@ -27,6 +28,8 @@ pub(in crate::embedded) struct Engine {
     /// Locked from a commit until it is in `recent`, so that a watcher that polls the newest version does
     /// not mistake it for a commit of another process; also while watchers are notified of those.
     pub(in crate::embedded) publishing: Mutex<()>,
+    /// The number of deleted keys, and of removed ranges, that scans have passed.
+    pub(in crate::embedded) tombstones_passed: AtomicU64,
 }
 
 /// A committed state. Fields are dropped in order: the transaction ends before the gate is left.
@@ -56,6 +59,7 @@ impl Engine {
             queue: CommitQueue::default(),
             recent: RecentCommits::after(newest),
             publishing: Mutex::new(()),
+            tombstones_passed: AtomicU64::new(0),
         };
         engine.release_space_of_killed();
         Ok(engine)

@@ -9,29 +9,27 @@ use espalier_keyspace::{Error, ErrorKind, Result};
 
 use super::environment::DATA_FILE;
 use crate::embedded::NAME;
-use crate::files::{create_private, path_error, sync_directory};
+use crate::files::{Access, create_private, path_error, sync_directory};
 use crate::foreign_files::reject_foreign_files;
 
 const FILE: &str = "espalier.format";
 const MAGIC: &str = "espalier embedded ";
 
-/// The supported format: 2 has a journal.
-const VERSION: u32 = 2;
-
-/// The format without a journal, which is upgraded when a directory is opened.
-const VERSION_WITHOUT_JOURNAL: u32 = 1;
+/// The supported format: 2 has a journal, and 3 has removed ranges in it. Earlier ones are upgraded when a directory is
+/// opened.
+const VERSION: u32 = 3;
 
 /// Prefixes of files that another process may be creating.
 const OWN: [&str; 4] = [FILE, "journal.", "lock.mdb", DATA_FILE];
 
 /// Checks the format of a directory, or writes the format file in an empty one.
-pub(in crate::embedded) fn check_or_create(dir: &Path) -> Result<()> {
+pub(in crate::embedded) fn check_or_create(dir: &Path, access: Access) -> Result<()> {
     let file = dir.join(FILE);
     let failed = path_error(&file, "written");
     if let Some(text) = read(dir)? {
-        return match check(dir, &text)? {
-            VERSION => Ok(()),
-            _ => create(dir).map_err(failed),
+        return match (check(dir, &text)?, access) {
+            (VERSION, _) | (_, Access::Read) => Ok(()),
+            (_, Access::Write) => create(dir).map_err(failed),
         };
     }
     let has_data = fs::metadata(dir.join(DATA_FILE)).is_ok_and(|data| data.len() > 0);
@@ -67,7 +65,7 @@ fn check(dir: &Path, text: &str) -> Result<u32> {
         .strip_prefix(MAGIC)
         .map(|version| version.trim().parse::<u32>());
     let (kind, message) = match found {
-        Some(Ok(version @ (VERSION | VERSION_WITHOUT_JOURNAL))) => return Ok(version),
+        Some(Ok(version @ 1..=VERSION)) => return Ok(version),
         Some(Ok(other)) => (
             ErrorKind::WrongVersion,
             format!(

@@ -19,7 +19,7 @@ pub use environment::{GROW_TIMEOUT, HEADROOM_BYTES, MAP_BYTES, MAP_BYTES_MIN, RE
 pub(in crate::embedded) use environment::{Keys, Lmdb, Shortage};
 pub(in crate::embedded) use error::{is_map_full, out_of_order_error};
 pub(in crate::embedded) use journal::{
-    CommitLock, DELETED, FRAME_BYTES_MAX, Fault, OverlayCursor, RowCursor, lookup, merge_rows,
-    put_entry,
+    ChangedRows, CommitLock, FRAME_BYTES_MAX, Fault, OverlayCursor, RowCursor, bounds, lookup,
+    merge_rows, remove_range,
 };
 pub(in crate::embedded) use open::open;

@@ -64,7 +64,7 @@ fn share(engine: Arc<Engine>, config: &Config) -> Result<Arc<Engine>> {
 
 fn open_new(dir: PathBuf, config: Config) -> Result<Engine> {
     let access = Access::to(&dir);
-    format::check_or_create(&dir)?;
+    format::check_or_create(&dir, access)?;
     damage_handler::set_directory(&dir);
     let is_new = !dir.join(DATA_FILE).exists();
     if is_new && has_journal(&dir) {

@@ -141,21 +141,30 @@ impl<'s> Append<'s> {
         if !self.is_beyond_limits() || self.before.records() == 0 {
             return Ok(());
         }
-        let range = KeyRange::prefix(&self.keys.records());
+        // The scan of an engine that keeps deleted rows for a while begins after them.
+        let first = self.keys.record(self.state.oldest);
+        let range = KeyRange {
+            start: first.clone(),
+            ..KeyRange::prefix(&self.keys.records())
+        };
         let mut cursor = self.snapshot.scan(&range, Direction::Forward)?;
         let mut deleted = 0;
         while let Some((key, value)) = cursor.next()? {
             self.state.oldest = self.keys.sequence(key)?;
             self.state.oldest_logged = record::logged_time(value)?;
             if !self.is_beyond_limits() || deleted == appended * DELETED_FOR_EACH_MAX {
+                if deleted > 0 {
+                    self.batch.delete_range(KeyRange::new(first, key));
+                }
                 return Ok(());
             }
             deleted += 1;
-            self.batch.delete(key);
             self.state.bytes = self.state.bytes.saturating_sub(value.len() as u64);
             self.state.aged = self.state.oldest_logged;
         }
         self.state.oldest = self.before.last + 1;
+        self.batch
+            .delete_range(KeyRange::new(first, self.keys.record(self.state.oldest)));
         self.state.oldest_logged = self.state.last_logged;
         Ok(())
     }

@@ -96,6 +96,18 @@ impl Tree {
         }
     }
 
+    /// The range of the log that can have rows. The scan of an engine that keeps deleted rows for a while begins after
+    /// them.
+    pub(in crate::tree) fn kept_log(&self) -> KeyRange {
+        let log = self.id().prefix(Subspace::Log);
+        let mut range = KeyRange::strictly_below(&log);
+        match self.log_start() {
+            0 => {}
+            start => range.start = version_key(self.id(), start),
+        }
+        range
+    }
+
     /// Deletes versions that exceed the retention after a commit with this stamp; never `pinned`, which a
     /// pending confirmed commit needs, or later ones.
     pub(in crate::tree) fn prune<T: LogTarget + ?Sized>(
@@ -105,19 +117,16 @@ impl Tree {
         pinned: u64,
         target: &mut T,
     ) -> Result<()> {
-        let log = self.id().prefix(Subspace::Log);
-        let range = KeyRange::prefix(&log);
-        let mut cursor = base.scan(&range, Direction::Forward)?;
-        let mut retention = Retention::default();
-        let mut first = cursor.next()?;
-        if let Some((key, value)) = first
-            && key == log
-        {
-            retention = Retention::decode(value)?;
-            first = cursor.next()?;
-        }
-        let Some((key, _)) = first else { return Ok(()) };
+        let stored = base.get(&self.id().prefix(Subspace::Log))?;
+        let retention = stored.map_or(Ok(Retention::default()), |stored| {
+            Retention::decode(&stored)
+        })?;
+        let mut cursor = base.scan(&self.kept_log(), Direction::Forward)?;
+        let Some((key, _)) = cursor.next()? else {
+            return Ok(());
+        };
         let oldest = version_of(self.id(), key)?;
+        self.note_log_start(oldest);
         let extra = (retention.versions / VERSIONS_PER_EXTRA_ONE).min(PRUNED_AT_ONCE_MAX / 2);
         let is_due =
             next.version.saturating_sub(oldest) >= retention.versions.saturating_add(extra);

@@ -2,7 +2,8 @@
 
 use espalier_keyspace::Version;
 
-use super::{frame, rows};
+use super::changed_rows::RowChange;
+use super::frame;
 use crate::recent_commits::{RecentCommits, Recorder};
 
 /// Maximum bytes kept: 4 MiB. More becomes a gap.
@@ -40,11 +41,11 @@ impl ForeignCommits {
         recent.push_foreign(self.gap);
         for (version, payload) in self.commits {
             let mut recorder = Recorder::new();
-            let recorded =
-                frame::each(&payload, &mut |key, entry| match rows::entry_value(entry) {
-                    Some(value) => recorder.put(key, value),
-                    None => recorder.delete(key),
-                });
+            let recorded = frame::each(&payload, &mut |change| match change {
+                RowChange::Removed(range) => recorder.delete_range(&range),
+                RowChange::Put(key, value) => recorder.put(key, value),
+                RowChange::Deleted(key) => recorder.delete(key),
+            });
             match recorded {
                 Some(()) => recent.push(version, recorder),
                 None => recent.push_foreign(version),

@@ -4,11 +4,10 @@
 //! segment. It records how much of the segment was on disk when it was written, so that an incomplete end
 //! of a segment after a crash is distinguished from damage in the middle.
 
-use espalier_keyspace::ByteMap;
 use espalier_keyspace::compact_encoding::{put_bytes, take_bytes};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::rows;
+use super::changed_rows::{ChangedRows, RowChange};
 
 /// Bytes before the payload of a frame.
 pub(super) const FRAME_HEADER_BYTES: usize = 20;
@@ -32,10 +31,10 @@ impl FramePosition {
 }
 
 /// Encodes the changed rows as a frame for `position`. `synced` bytes of the segment are on disk.
-pub(super) fn encode(changed: &ByteMap, position: FramePosition, synced: u64) -> Vec<u8> {
+pub(super) fn encode(changed: &ChangedRows, position: FramePosition, synced: u64) -> Vec<u8> {
     let mut frame = Vec::with_capacity(FRAME_HEADER_BYTES + changed.bytes() + changed.len() * 6);
     frame.resize(FRAME_HEADER_BYTES, 0);
-    for (key, entry) in changed {
+    for (key, entry) in changed.encoded() {
         put_bytes(&mut frame, key);
         put_bytes(&mut frame, entry);
     }
@@ -96,33 +95,39 @@ fn find_all(part: &[u8], bytes: &[u8]) -> Vec<usize> {
 }
 
 /// Applies the changes of a frame to `rows`. `None` if the payload is invalid.
-pub(super) fn apply(payload: &[u8], rows: &mut ByteMap) -> Option<()> {
-    each(payload, &mut |key, entry| rows.insert(key, entry))
+pub(super) fn apply(payload: &[u8], rows: &mut ChangedRows) -> Option<()> {
+    each(payload, &mut |change| rows.apply_change(change))
 }
 
-/// Calls `take` with each key of a frame and its entry.
-pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(&[u8], &[u8])) -> Option<()> {
+/// Calls `take` with each change of a frame, in order.
+pub(super) fn each(mut payload: &[u8], take: &mut dyn FnMut(RowChange<'_>)) -> Option<()> {
     while !payload.is_empty() {
         let key = take_bytes(&mut payload)?;
         let entry = take_bytes(&mut payload)?;
-        rows::is_entry(entry).then_some(())?;
-        take(key, entry);
+        take(RowChange::decode(key, entry)?);
     }
     Some(())
 }
 
 #[cfg(test)]
 mod tests {
+    use espalier_keyspace::KeyRange;
+
     use super::*;
 
     fn position(offset: u64) -> FramePosition {
         FramePosition { salt: 7, offset }
     }
 
-    fn changed() -> ByteMap {
-        let mut changed = ByteMap::new();
-        changed.insert(b"put", &rows::put_entry(&vec![9; 300]));
-        changed.insert(b"removed", rows::DELETED);
+    fn changed() -> ChangedRows {
+        let mut changed = ChangedRows::new();
+        changed.put(b"put", &vec![9; 300]);
+        changed.delete(b"removed");
+        changed.remove_range(&KeyRange::new("a", "b"));
+        changed.remove_range(&KeyRange {
+            start: b"x".to_vec(),
+            end: None,
+        });
         changed
     }
 
@@ -131,9 +136,9 @@ mod tests {
         let frame = encode(&changed(), position(64), 64);
         let read = decode(&frame, position(64)).expect("a frame");
         assert_eq!((read.bytes(), read.synced), (frame.len() as u64, 64));
-        let mut rows = ByteMap::new();
+        let mut rows = ChangedRows::new();
         apply(read.payload, &mut rows).expect("rows");
-        assert!(rows.iter().eq(changed().iter()));
+        assert!(rows.encoded().eq(changed().encoded()));
     }
 
     #[test]

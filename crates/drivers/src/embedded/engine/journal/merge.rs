@@ -1,17 +1,19 @@
 //! Merging: the rows of a completed segment become one LMDB transaction.
 
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use espalier_keyspace::{ByteMap, ErrorKind, Result};
+use espalier_keyspace::{ErrorKind, KeyRange, Result};
 use heed::RwTxn;
 use parking_lot::{Condvar, Mutex};
 
-use super::rows;
+use super::changed_rows::{ChangedRows, RowChange};
 use super::shared_journal::{CommitLock, Journal};
 use crate::embedded::engine::{Keys, is_map_full};
+use crate::recent_commits::Effect;
 
 /// Idle time after which the journal is merged.
 pub(in crate::embedded) const MERGE_AFTER: Duration = Duration::from_millis(200);
@@ -50,13 +52,17 @@ impl Journal {
         Ok(())
     }
 
-    fn try_merge(&self, base: u64, rows: &ByteMap) -> Result<heed::Result<()>> {
+    fn try_merge(&self, base: u64, rows: &ChangedRows) -> Result<heed::Result<()>> {
         let (_gate_guard, mut txn) = self.base.begin_write()?;
         if txn.id() as u64 != base + 1 {
             txn.abort();
             return Ok(Ok(()));
         }
-        let merged = merge_rows(self.base.keys, &mut txn, rows);
+        let keys = self.base.keys;
+        let merged = merge_rows(keys, &mut txn, rows).and_then(|effect| match effect {
+            Effect::Changed => Ok(()),
+            Effect::Nothing => write_page(keys, &mut txn),
+        });
         Ok(merged.and_then(|()| txn.commit()))
     }
 
@@ -93,19 +99,65 @@ impl Journal {
     }
 }
 
-/// Writes rows to LMDB.
+/// Writes rows to LMDB. They have no effect if all of them remove keys that are not there.
 pub(in crate::embedded) fn merge_rows(
     keys: Keys,
     txn: &mut RwTxn<'_>,
-    rows: &ByteMap,
-) -> heed::Result<()> {
-    for (key, entry) in rows {
-        match rows::entry_value(entry) {
-            Some(value) => keys.put(txn, key, value)?,
-            None => drop(keys.delete(txn, key)?),
+    rows: &ChangedRows,
+) -> heed::Result<Effect> {
+    let mut effect = Effect::Nothing;
+    for change in rows.changes() {
+        let is_change = match change {
+            RowChange::Removed(range) => remove_range(keys, txn, &range)? > 0,
+            RowChange::Put(key, value) => {
+                keys.put(txn, key, value)?;
+                true
+            }
+            RowChange::Deleted(key) => keys.delete(txn, key)?,
+        };
+        if is_change {
+            effect = Effect::Changed;
         }
     }
-    Ok(())
+    Ok(effect)
+}
+
+/// Writes a page without changing a row. LMDB does not number a transaction that writes nothing, and its number is what
+/// marks a segment as merged.
+fn write_page(keys: Keys, txn: &mut RwTxn<'_>) -> heed::Result<()> {
+    const KEY: &[u8] = &[0];
+    if let Some(value) = keys.get(txn, KEY)?.map(<[u8]>::to_vec) {
+        return keys.put(txn, KEY, &value);
+    }
+    keys.put(txn, KEY, &[])?;
+    keys.delete(txn, KEY).map(drop)
+}
+
+/// Removes a range of rows from LMDB; returns their number.
+pub(in crate::embedded) fn remove_range(
+    keys: Keys,
+    txn: &mut RwTxn<'_>,
+    range: &KeyRange,
+) -> heed::Result<usize> {
+    if range.is_empty() {
+        return Ok(0);
+    }
+    if *range == KeyRange::all() {
+        let all = keys.len(txn)?;
+        keys.clear(txn)?;
+        return Ok(all as usize);
+    }
+    keys.delete_range(txn, &bounds(range))
+}
+
+/// The bounds of a range for LMDB, which has no empty key.
+pub(in crate::embedded) fn bounds(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    let start = match range.start.as_slice() {
+        [] => Bound::Unbounded,
+        start => Bound::Included(start),
+    };
+    let end = range.end.as_deref();
+    (start, end.map_or(Bound::Unbounded, Bound::Excluded))
 }
 
 /// The merge thread, while a directory is open in this process.

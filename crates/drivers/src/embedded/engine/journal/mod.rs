@@ -2,7 +2,7 @@
 //!
 //! In LMDB, a commit of some rows changes a page for each row, and pages above those, and writes all of
 //! them: at least ten times the size of the change. In the journal it is one append, and one flush if it
-//! has to be durable. Rows that are not in LMDB yet are in memory ([`rows`]) and take precedence over
+//! has to be durable. Rows that are not in LMDB yet are in memory ([`changed_rows`]) and take precedence over
 //! LMDB's.
 //!
 //! The journal consists of segments. The newest one receives commits. When it is full, or there were no
@@ -14,21 +14,22 @@
 //! Processes share the journal: its end position is in a page of shared memory ([`head`]), and each process
 //! reads up to it before it shows a state ([`view`]).
 
+mod changed_rows;
 mod files;
 mod foreign_commits;
 mod frame;
 mod head;
 mod merge;
+mod overlay_cursor;
 mod recover;
-mod rows;
+mod removed_ranges;
 mod segment;
 mod shared_journal;
 mod view;
 
+pub(in crate::embedded) use changed_rows::{ChangedRows, lookup};
 pub(in crate::embedded) use files::has_journal;
-pub(in crate::embedded) use merge::{Merger, merge_rows};
-pub(in crate::embedded) use rows::{
-    DELETED, OverlayCursor, RowCursor, entry_value, lookup, put_entry,
-};
+pub(in crate::embedded) use merge::{Merger, bounds, merge_rows, remove_range};
+pub(in crate::embedded) use overlay_cursor::{OverlayCursor, RowCursor};
 pub(in crate::embedded) use shared_journal::{CommitLock, FRAME_BYTES_MAX, Fault, Journal};
 pub(in crate::embedded) use view::Layers;

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use espalier_keyspace::{ByteMap, Error, ErrorKind, Finding, Result, Version};
+use espalier_keyspace::{Error, ErrorKind, Finding, KeyRange, Result, Version};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::changed_rows::ChangedRows;
 use super::foreign_commits::ForeignCommits;
 use super::head::{COMMIT_LOCK_TIMEOUT, Head, HeadLock, Position};
 use super::segment::{HEADER_BYTES, Header, Segment};
@@ -151,7 +152,7 @@ impl Journal {
     pub(in crate::embedded) fn append(
         &self,
         _commit_lock: &CommitLock<'_>,
-        changed: &ByteMap,
+        changed: &ChangedRows,
         durability: Durability,
     ) -> std::result::Result<u64, Fault> {
         let (segment, offset, before) = {
@@ -176,18 +177,18 @@ impl Journal {
     pub(in crate::embedded) fn publish(
         &self,
         _commit_lock: &CommitLock<'_>,
-        changed: &ByteMap,
+        changed: &ChangedRows,
         end: u64,
     ) -> Version {
         let copied = (changed.len() > IN_PLACE_MAX).then(|| {
             let mut rows = self.view.lock().rows.clone();
-            merge_into(changed, &mut rows);
+            rows.apply(changed);
             rows
         });
         let mut view = self.view.lock();
         match copied {
             Some(rows) => view.rows = rows,
-            None => merge_into(changed, &mut view.rows),
+            None => view.rows.apply(changed),
         }
         view.end = end;
         view.version.0 += 1;
@@ -196,9 +197,19 @@ impl Journal {
     }
 
     /// The newest version, and the rows of the newest segment.
-    pub(in crate::embedded) fn newest_rows(&self) -> (Version, ByteMap) {
+    pub(in crate::embedded) fn newest_rows(&self) -> (Version, ChangedRows) {
         let view = self.view.lock();
         (view.version, view.rows.clone())
+    }
+
+    /// Makes one removed range of a range of keys that a reader of this segment found to be empty, after it passed many
+    /// deleted keys. The next reader then passes it with one seek.
+    pub(in crate::embedded) fn join_removed(&self, generation: u64, range: &KeyRange) {
+        let mut view = self.view.lock();
+        // All later changes are in the rows of the segment.
+        if view.segment.header.generation == generation {
+            view.rows.join(range);
+        }
     }
 
     /// Takes the commits of other processes that were read since the last call.
@@ -389,12 +400,6 @@ fn lock<'h>(head: &'h Head, dir: &Path, timeout: Duration) -> Result<HeadLock<'h
         io::ErrorKind::ReadOnlyFilesystem => read_only_error(head.dir()),
         _ => io_error(named(dir, "cannot be locked"), error),
     })
-}
-
-fn merge_into(changed: &ByteMap, rows: &mut ByteMap) {
-    for (key, entry) in changed {
-        rows.insert(key, entry);
-    }
 }
 
 fn missing(dir: &Path) -> Error {

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use espalier_keyspace::{ByteMap, Result, Version};
+use espalier_keyspace::{Result, Version};
 
+use super::changed_rows::ChangedRows;
 use super::foreign_commits::ForeignCommits;
 use super::frame;
 use super::head::{Head, Position};
@@ -20,7 +21,7 @@ pub(super) struct Frozen {
     pub(super) segment: Arc<Segment>,
     /// The number of its valid bytes.
     pub(super) end: u64,
-    pub(super) rows: ByteMap,
+    pub(super) rows: ChangedRows,
 }
 
 impl Frozen {
@@ -29,7 +30,7 @@ impl Frozen {
         let Some(segment) = Segment::open(&base.dir, generation)? else {
             return Ok(None);
         };
-        let mut rows = ByteMap::new();
+        let mut rows = ChangedRows::new();
         let take = &mut |payload: &[u8]| frame::apply(payload, &mut rows);
         segment.read(HEADER_BYTES, end, take)?;
         Ok(Some(Self {
@@ -50,7 +51,7 @@ pub(in crate::embedded) struct View {
     /// The version of the last frame.
     pub(in crate::embedded) version: Version,
     /// The changed rows of the newest segment.
-    pub(super) rows: ByteMap,
+    pub(super) rows: ChangedRows,
     pub(super) frozen: Option<Frozen>,
     /// Commits of other processes that were read.
     pub(super) foreign: ForeignCommits,
@@ -59,14 +60,20 @@ pub(in crate::embedded) struct View {
 /// The rows over LMDB.
 #[derive(Default)]
 pub(in crate::embedded) struct Layers {
-    newest: Option<ByteMap>,
-    frozen: Option<ByteMap>,
+    newest: Option<ChangedRows>,
+    frozen: Option<ChangedRows>,
+    generation: u64,
 }
 
 impl Layers {
     /// The rows; earlier ones take precedence.
-    pub(in crate::embedded) fn rows(&self) -> [Option<&ByteMap>; 2] {
+    pub(in crate::embedded) fn rows(&self) -> [Option<&ChangedRows>; 2] {
         [self.newest.as_ref(), self.frozen.as_ref()]
+    }
+
+    /// The generation of the newest segment; 0 without layers.
+    pub(in crate::embedded) fn generation(&self) -> u64 {
+        self.generation
     }
 }
 
@@ -76,9 +83,9 @@ pub(super) struct ReaderView {
     pub(super) version: Version,
     /// The LMDB transaction that the newest segment follows.
     pub(super) base: u64,
-    newest: Option<ByteMap>,
+    newest: Option<ChangedRows>,
     /// The rows of the previous segment, with the transaction that it follows.
-    frozen: Option<(u64, ByteMap)>,
+    frozen: Option<(u64, ChangedRows)>,
 }
 
 impl ReaderView {
@@ -92,6 +99,7 @@ impl ReaderView {
         let frozen = self.frozen.filter(|(base, _)| transaction <= *base);
         Layers {
             newest: self.newest,
+            generation: self.position.generation,
             frozen: frozen.map(|(_, rows)| rows),
         }
     }
@@ -104,7 +112,7 @@ impl View {
             version: segment.header.version,
             segment: Arc::new(segment),
             end: HEADER_BYTES,
-            rows: ByteMap::new(),
+            rows: ChangedRows::new(),
             frozen: None,
             foreign: ForeignCommits::default(),
         }
