@@ -11,8 +11,9 @@ use super::context::EventContext;
 use super::event::{Event, EventSource};
 use super::follow;
 use super::group::{Groups, Selector};
-use super::receiver::Receiver;
+use super::receiver::{Received, Receiver};
 use super::stream::Source;
+use super::termination::Termination;
 
 /// The maximum bytes of the events that are appended together, except that one event is always taken.
 const GROUP_BYTES_MAX: usize = 1 << 20;
@@ -32,7 +33,7 @@ impl Position {
         match event.source() {
             EventSource::Log(sequence) => self.sequence <= sequence,
             EventSource::Commit(version) => self.version <= version,
-            EventSource::Server => true,
+            EventSource::Server | EventSource::Subscription => true,
         }
     }
 
@@ -69,7 +70,7 @@ impl HubState {
     }
 
     /// Ends the following of a source, and all subscriptions.
-    pub fn fail(&mut self, source: Source, reason: &'static str) {
+    pub fn fail(&mut self, source: Source, reason: Termination) {
         self.is_followed[source as usize] = false;
         self.groups.close(reason);
     }
@@ -95,6 +96,7 @@ impl Hub {
     }
 
     /// Adds a receiver. It gets all events that are appended after the call, and may get some that were appended before.
+    /// Returns the position from which it gets them.
     ///
     /// # Errors
     /// Those of the engine, and of starting a thread.
@@ -103,8 +105,8 @@ impl Hub {
         context: &Arc<dyn EventContext>,
         tree: &Tree,
         selector: &Selector,
-    ) -> Result<Arc<Receiver>> {
-        let receiver = Arc::new(Receiver::default());
+        receiver: &Arc<Receiver>,
+    ) -> Result<Position> {
         let mut state = self.state.lock();
         for source in selector.stream.sources() {
             if !state.is_followed[source as usize] {
@@ -112,8 +114,18 @@ impl Hub {
                 state.is_followed[source as usize] = true;
             }
         }
-        state.groups.add(selector, Arc::clone(&receiver));
-        Ok(receiver)
+        state.groups.add(selector, Arc::clone(receiver));
+        Ok(state.position)
+    }
+
+    /// Replaces the selector of a receiver. Returns what its queue has, which the old one selected; all events that
+    /// follow are selected by the new one.
+    pub fn change(&self, selector: &Selector, receiver: &Arc<Receiver>) -> Vec<Received> {
+        let mut state = self.state.lock();
+        state.groups.remove(receiver);
+        let queued = receiver.drain();
+        state.groups.add(selector, Arc::clone(receiver));
+        queued
     }
 
     /// Removes a receiver. Returns the position up to which its queue has the events.

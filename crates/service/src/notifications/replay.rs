@@ -30,6 +30,29 @@ impl Times {
     }
 }
 
+impl Times {
+    /// Rejects times that RFC 5277 §2.1.1 does not allow.
+    pub fn check(self, now: Timestamp) -> Result<()> {
+        let wrong = match self {
+            Self {
+                start: Some(start), ..
+            } if start > now => "the start time is in the future",
+            Self {
+                start: Some(start),
+                stop: Some(stop),
+            } if stop < start => "the stop time is before the start time",
+            Self {
+                start: None,
+                stop: Some(stop),
+            } if stop < now => {
+                "the stop time is in the past: without a start time, no events are replayed"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::data(ErrorTag::InvalidValue, wrong))
+    }
+}
+
 /// A read of past events from a position to the newest ones.
 pub(super) struct Replay {
     /// What is read next.
@@ -95,6 +118,11 @@ impl Replay {
         replay.log.begins = true;
         replay.commits.begins = true;
         Ok(replay)
+    }
+
+    /// Replaces the last time.
+    pub fn set_stop(&mut self, stop: Option<Timestamp>) {
+        self.times.stop = stop;
     }
 
     /// Continues with events that were appended since.

@@ -4,5 +4,6 @@ mod base;
 mod get_schema;
 mod parameters;
 mod server_operation;
+mod subscriptions;
 
 pub(crate) use server_operation::ServerOperation;
