@@ -244,7 +244,7 @@ fn frame(delivery: &Delivery, encoding: Encoding) -> Bytes {
         Delivery::Lost(count) => {
             message("lost", format!("{{\"events\":{count}}}").as_bytes()).into()
         }
-        Delivery::Terminated(reason) => message("terminated", reason.as_bytes()).into(),
+        Delivery::Terminated(reason) => message("terminated", reason.to_string().as_bytes()).into(),
     }
 }
 

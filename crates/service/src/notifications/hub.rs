@@ -20,7 +20,7 @@ const GROUP_BYTES_MAX: usize = 1 << 20;
 
 /// The next events of each source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Position {
+pub(crate) struct Position {
     /// The sequence number in the event log.
     pub sequence: u64,
     /// The version of running.

@@ -20,7 +20,7 @@ pub const RECEIVER_BYTES_MAX: usize = 4 << 20;
 
 /// The queue of a receiver. A hub fills it and never waits: if it is full, the oldest events are dropped and counted.
 #[derive(Default)]
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     queue: Mutex<Queue>,
     arrived: Condvar,
     excluded: AtomicU64,
@@ -43,7 +43,7 @@ struct Queue {
 }
 
 /// What a queue has next.
-pub(super) enum Received {
+pub(crate) enum Received {
     Event(Arc<Event>),
     /// The number of events that were dropped before the next one.
     Lost(u64),

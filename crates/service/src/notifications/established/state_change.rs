@@ -17,7 +17,7 @@ const SUSPENDED_REASON: &str = "unsupportable-volume";
 /// A change of the state of a subscription. `subscription-started` and `subscription-completed` are those of configured
 /// ones, which there are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::notifications) enum StateChange {
+pub(crate) enum StateChange {
     ReplayCompleted,
     Modified,
     Suspended,
