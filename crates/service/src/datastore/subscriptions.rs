@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use espalier_store::{Result, Timestamp};
-use espalier_yang::Schema;
+use espalier_yang::data::{Content, DataNode, DataTree};
+use espalier_yang::{NodeId, Schema};
 
 use super::SessionDatastore;
 use super::call::Call;
 use crate::audit::AuditOperation;
 use crate::notifications::{
-    Encoding, End, NewEstablished, Place, Request, StreamFilter, Subscription, SubscriptionId,
-    Target, Termination, Terms,
+    Encoding, End, NewEstablished, Place, Request, SUBSCRIBED, StreamFilter, Subscription,
+    SubscriptionId, Target, Termination, Terms,
 };
+use crate::server_state::StateNodes;
 
 impl SessionDatastore {
     /// Begins to receive the notifications of a subscription that this session established with the operation
@@ -38,16 +40,44 @@ impl SessionDatastore {
         Ok(one.encoding())
     }
 
-    /// Sets how a front end sends the notifications of a subscription of this session.
+    /// Completes the output of an operation for a front end that sends notifications at URLs below `base`: if the
+    /// operation established a subscription, the output gets its `uri` (RFC 8650 §3.1), and the subscription gets this
+    /// encoding, if the subscriber did not choose another one.
     ///
     /// # Errors
-    /// `invalid-value` if there is no such subscription.
-    pub fn set_subscription_place(&self, id: SubscriptionId, place: Place) -> Result<()> {
+    /// `invalid-value` if the subscription has ended.
+    pub fn with_subscription_uri(
+        &self,
+        operation: Option<NodeId>,
+        mut output: DataTree,
+        base: &str,
+        encoding: Encoding,
+    ) -> Result<DataTree> {
+        let schema = self.schema();
+        let is_establish = operation.is_some_and(|operation| {
+            let node = schema.node(operation);
+            let module = &*schema.module(node.module).name;
+            (module, &*node.name) == (SUBSCRIBED, "establish-subscription")
+        });
+        let Some(top) = output.nodes.first_mut().filter(|_| is_establish) else {
+            return Ok(output);
+        };
+        let mut leaves = top.children().iter();
+        let id = leaves.find(|leaf| &*schema.node(leaf.node).name == "id");
+        let id = id.and_then(|id| id.value()?.to_string().parse().ok());
+        let id = SubscriptionId(id.unwrap_or_default());
+        let uri = format!("{base}/{}", id.0);
+        let with_uri = StateNodes::nodes_in(schema, operation, "output", |output| {
+            output.leaf("ietf-restconf-subscribed-notifications:uri", &uri);
+        });
         let all = self.service.notifications().established();
         let anchor = self.governed().anchor_id();
-        let one = all.get(id, anchor, Some(&self.session), Request::Delete)?;
-        one.set_place(place);
-        Ok(())
+        let one = all.get(id, anchor, Some(&self.session), Request::Establish)?;
+        one.set_place(Place { uri, encoding });
+        if let Content::Inner(children) = &mut top.content {
+            children.extend(with_uri.iter().flat_map(DataNode::children).cloned());
+        }
+        Ok(output)
     }
 
     /// Establishes a subscription. Returns its number, and the time from which past events are available, if they are

@@ -8,7 +8,8 @@ use espalier_keyspace::Watch;
 use espalier_store::{Error, Result, Tree};
 
 use super::context::EventContext;
-use super::hub::{Hub, HubState, Position};
+use super::hub::{Hub, HubState};
+use super::position::Position;
 use super::replay::{Replay, Times};
 use super::stream::Source;
 use super::termination::Termination;

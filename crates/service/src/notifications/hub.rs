@@ -8,43 +8,16 @@ use espalier_yang::ErrorTag;
 use parking_lot::Mutex;
 
 use super::context::EventContext;
-use super::event::{Event, EventSource};
+use super::event::Event;
 use super::follow;
 use super::group::{Groups, Selector};
+use super::position::Position;
 use super::receiver::{Received, Receiver};
 use super::stream::Source;
 use super::termination::Termination;
 
 /// The maximum bytes of the events that are appended together, except that one event is always taken.
 const GROUP_BYTES_MAX: usize = 1 << 20;
-
-/// The next events of each source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// The sequence number in the event log.
-    pub sequence: u64,
-    /// The version of running.
-    pub version: u64,
-}
-
-impl Position {
-    /// Whether an event is at or after this position.
-    pub fn is_before(&self, event: &Event) -> bool {
-        match event.source() {
-            EventSource::Log(sequence) => self.sequence <= sequence,
-            EventSource::Commit(version) => self.version <= version,
-            EventSource::Server | EventSource::Subscription => true,
-        }
-    }
-
-    /// The position after all events that there are now.
-    pub fn newest(tree: &Tree) -> Result<Self> {
-        Ok(Self {
-            sequence: tree.event_log()?.last + 1,
-            version: tree.view()?.version()? + 1,
-        })
-    }
-}
 
 /// The notifications of one anchor in this process.
 pub(super) struct Hub {

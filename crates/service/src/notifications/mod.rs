@@ -21,6 +21,7 @@
 //! | `hub.rs` | the receivers of an anchor; `follow.rs` feeds them |
 //! | `replay.rs` | reads past events |
 //! | `subscription.rs` | a subscription: replay, then live events |
+//! | `position.rs` | a position in the events |
 //! | `termination.rs` | why a subscription ends |
 //! | `established/` | dynamic subscriptions (RFC 8639) |
 //! | `settings.rs` | changes of settings |
@@ -41,6 +42,7 @@ mod group;
 mod hub;
 mod logged_event;
 mod new_event;
+mod position;
 mod receiver;
 mod replay;
 mod service_notifications;
@@ -56,15 +58,16 @@ pub use commit_event::EVENT_CHANGES_MAX;
 pub(crate) use context::EventContext;
 pub use encoding::{Encoding, completion};
 pub use established::{
-    ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX, ESTABLISHED_OPEN_WAIT, Place, SubscriptionId,
+    ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX, ESTABLISHED_OPEN_WAIT, SubscriptionId,
 };
 pub(crate) use established::{
-    End, EstablishedSubscriptions, GivenFilter, NewEstablished, Request, SUBSCRIBED, StreamFilter,
-    StreamTarget, SubscriptionError, Target, Terms, named_filter,
+    End, EstablishedSubscriptions, GivenFilter, NewEstablished, Place, Request, SUBSCRIBED,
+    StreamFilter, StreamTarget, SubscriptionError, Target, Terms, named_filter,
 };
 pub use event::{Event, EventSource};
 pub use filter::{EventFilter, FILTER_STEPS_MAX};
 pub use new_event::Notification;
+pub use position::{NotAPosition, Position};
 pub use receiver::{RECEIVER_BYTES_MAX, RECEIVER_EVENTS_MAX};
 pub(crate) use service_notifications::ServiceNotifications;
 pub use session_event::ConfirmEvent;

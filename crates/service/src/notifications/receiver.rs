@@ -9,7 +9,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 
 use super::event::Event;
-use super::hub::Position;
+use super::position::Position;
 use super::termination::Termination;
 
 /// The maximum number of events in the queue of a receiver.

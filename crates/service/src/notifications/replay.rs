@@ -10,7 +10,7 @@ use super::context::EventContext;
 use super::event::Event;
 use super::logged_event::event_of;
 use super::stream::Source;
-use super::{commit_event, hub::Position};
+use super::{commit_event, position::Position};
 
 /// The number of commits that are read together.
 const COMMITS_PAGE: u64 = 100;
@@ -113,6 +113,7 @@ impl Replay {
         let position = Position {
             sequence: tree.event_sequence_at(start)?,
             version: version_at(tree, start)?,
+            part: 0,
         };
         let mut replay = Self::new(sources, position, times);
         replay.log.begins = true;
@@ -221,7 +222,7 @@ impl Replay {
         if !std::mem::take(&mut self.commits.begins) {
             page.deleted += oldest - first;
         }
-        self.position.version = last + 1;
+        (self.position.version, self.position.part) = (last + 1, 0);
         self.commits.is_read = last == newest;
         let server_schema = context.server_schema()?;
         for commit in wanted {

@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 use super::established::{
     End, EstablishedSubscriptions, NewEstablished, Request, SubscriptionId, Target,
 };
-use super::hub::{Hub, Position};
+use super::hub::Hub;
 use super::new_event::{Notification, event_name};
+use super::position::Position;
 use super::session_event::{self, ConfirmEvent};
 use super::stream::no_stream;
 use super::subscription::{Subscription, SubscriptionOptions};

@@ -12,7 +12,8 @@ use super::established::{End, Established, StateChange, Target};
 use super::event::{Event, EventSource};
 use super::filter::EventFilter;
 use super::group::{Selected, Selector};
-use super::hub::{Hub, Position};
+use super::hub::Hub;
+use super::position::Position;
 use super::receiver::{Received, Receiver};
 use super::replay::{Replay, ReplayPage, Times};
 use super::stream::Stream;
@@ -36,6 +37,8 @@ pub struct SubscriptionOptions {
     pub start: Option<Timestamp>,
     /// No events after this time; the subscription then ends.
     pub stop: Option<Timestamp>,
+    /// Also past events, from a position on that an earlier subscription reached ([`Subscription::position`]).
+    pub from: Option<Position>,
 }
 
 /// What a subscription delivers next. One that was established with the operation (RFC 8639) has the notifications
@@ -91,6 +94,8 @@ pub struct Subscription {
     receiver: Option<Arc<Receiver>>,
     /// The position from which the hub fills the queue.
     joined: Position,
+    /// The position after what was delivered.
+    position: Position,
     phase: Phase,
     ready: VecDeque<Delivery>,
     established: Option<Arc<Established>>,
@@ -119,12 +124,12 @@ impl Subscription {
             session,
         };
         let mut subscription = Self::idle(context, tree, hub, selector, times);
-        match times.start {
-            Some(_) => subscription.begin_replay()?,
-            None => {
-                let position = Position::newest(&subscription.tree)?;
-                subscription.begin_at(position)?;
-            }
+        let newest = Position::newest(&subscription.tree)?;
+        match (options.from, times.start) {
+            // A store that was restored can have fewer events.
+            (Some(from), _) => subscription.begin_at(from.at_most(newest))?,
+            (None, Some(_)) => subscription.begin_replay()?,
+            (None, None) => subscription.begin_at(newest)?,
         }
         Ok(subscription)
     }
@@ -172,6 +177,7 @@ impl Subscription {
             queue: Arc::default(),
             receiver: None,
             joined: Position::default(),
+            position: Position::default(),
             phase: Phase::Ended,
             ready: VecDeque::new(),
             established: None,
@@ -183,12 +189,15 @@ impl Subscription {
     /// Begins with past events.
     fn begin_replay(&mut self) -> Result<()> {
         let sources = self.selector.stream.sources();
-        self.phase = Phase::Replay(Replay::from_time(&self.tree, &sources, self.times)?);
+        let replay = Replay::from_time(&self.tree, &sources, self.times)?;
+        self.position = replay.position;
+        self.phase = Phase::Replay(replay);
         Ok(())
     }
 
     /// Begins with the events from a position on.
     fn begin_at(&mut self, position: Position) -> Result<()> {
+        self.position = position;
         self.join()?;
         let sources = self.selector.stream.sources();
         self.phase = Phase::CatchUp(Replay::new(&sources, position, self.times), 0);
@@ -217,6 +226,11 @@ impl Subscription {
     /// The session.
     pub fn session(&self) -> &Arc<Session> {
         &self.selector.session
+    }
+
+    /// The position after the recorded events that were delivered.
+    pub fn position(&self) -> Position {
+        self.position
     }
 
     /// Whether the subscription has ended, and everything was delivered.
@@ -360,10 +374,13 @@ impl Subscription {
     /// The next delivery, which is counted.
     fn next_ready(&mut self) -> Option<Delivery> {
         let delivery = self.ready.pop_front()?;
-        if let (Some(established), Delivery::Event(event)) = (&self.established, &delivery)
-            && event.source() != EventSource::Subscription
-        {
-            established.count_sent();
+        if let Delivery::Event(event) = &delivery {
+            self.position.advance(event);
+            if let Some(established) = &self.established
+                && event.source() != EventSource::Subscription
+            {
+                established.count_sent();
+            }
         }
         Some(delivery)
     }
@@ -538,6 +555,9 @@ impl Subscription {
             self.announce(Delivery::Lost(page.deleted));
         }
         for (number, event) in page.events.iter().enumerate() {
+            if !self.position.is_before(event) {
+                continue;
+            }
             match self.selector.select(&*self.context, &self.tree, event, 1) {
                 Ok(Selected::Event(event)) => self.ready.push_back(Delivery::Event(event)),
                 Ok(Selected::OtherStream) => {}

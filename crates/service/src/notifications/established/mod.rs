@@ -18,8 +18,8 @@ mod target;
 
 pub(crate) use error::{Request, SubscriptionError};
 pub(crate) use named_filter::named_filter;
-pub use record::{ESTABLISHED_OPEN_WAIT, Place, SubscriptionId};
-pub(crate) use record::{End, Established, NewEstablished};
+pub use record::{ESTABLISHED_OPEN_WAIT, SubscriptionId};
+pub(crate) use record::{End, Established, NewEstablished, Place};
 pub(crate) use registry::EstablishedSubscriptions;
 pub use registry::{ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX};
 pub(super) use state_change::StateChange;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::super::context::EventContext;
 use super::super::encoding::Encoding;
 use super::super::event::Event;
-use super::super::hub::Position;
+use super::super::position::Position;
 use super::super::receiver::Receiver;
 use super::super::stream::Stream;
 use super::super::termination::Termination;
@@ -30,7 +30,7 @@ pub struct SubscriptionId(pub u32);
 
 /// How a front end sends the notifications of a subscription.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// Where they are (RFC 8650 §3.1); empty for nowhere.
     pub uri: String,
     /// Their encoding, if the subscriber did not choose one.
