@@ -33,16 +33,13 @@ use super::request_identity::Who;
 use super::resource::Methods;
 use super::response_body::{BodySender, sent_body};
 use super::routes::{HttpResponse, options};
-use crate::stream_slots::StreamSlots;
+use crate::stream_slots::{LAST_EVENT_ID, StreamSlots};
 
 /// The media type.
 const MEDIA: &str = "text/event-stream";
 
 /// The first bytes of a response: a comment, so that the client gets the headers at once.
 const BEGIN: &[u8] = b":\n\n";
-
-/// The header with the id of the last event that a client received (HTML Living Standard §9.2.4).
-const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The answer to a request for an event stream.
 pub(super) async fn get(
