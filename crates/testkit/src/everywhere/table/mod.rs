@@ -9,6 +9,7 @@ mod filters;
 mod history;
 mod invocations;
 mod locks;
+mod notifications;
 mod reads;
 mod regressions;
 mod requests;
@@ -67,6 +68,7 @@ pub fn cases() -> Vec<(&'static str, Vec<Case>)> {
         ("datastores", datastores::cases()),
         ("history", history::cases()),
         ("invocations", invocations::cases()),
+        ("notifications", notifications::cases()),
         ("regressions", regressions::cases()),
     ]
 }
