@@ -4,7 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use http::HeaderName;
 use tokio::sync::Notify;
+
+/// The id of the last event that a client received (HTML Living Standard §9.2.4).
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The open responses of one kind.
 pub(crate) struct StreamSlots {

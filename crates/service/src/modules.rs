@@ -59,6 +59,16 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/ietf-restconf-monitoring.yang"),
     },
     StandardModule {
+        name: "ietf-restconf-subscribed-notifications",
+        revision: "2019-11-17",
+        text: include_str!("../../../models/ietf-restconf-subscribed-notifications.yang"),
+    },
+    StandardModule {
+        name: "ietf-subscribed-notifications",
+        revision: "2019-09-09",
+        text: include_str!("../../../models/ietf-subscribed-notifications.yang"),
+    },
+    StandardModule {
         name: "ietf-system",
         revision: "2014-08-06",
         text: include_str!("../../../models/ietf-system.yang"),

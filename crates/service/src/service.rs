@@ -18,10 +18,14 @@ use crate::identity::{
     Accounts, Anonymous, AuthenticationError, Authenticator, Credentials, ExternalPasswords,
     Identity, Method, NameService, Peer, RandomError, TokenStore,
 };
-use crate::notifications::{ConfirmEvent, EventContext, ServiceNotifications};
+use crate::notifications::{
+    ConfirmEvent, EstablishedSubscriptions, EventContext, ServiceNotifications,
+};
 use crate::operations::Operations;
 use crate::providers::ProviderConnections;
-use crate::server_state::{DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources};
+use crate::server_state::{
+    DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources, StateStore,
+};
 use crate::session::{Session, SessionChange, Sessions};
 
 /// Whether sessions are subject to access control.
@@ -106,12 +110,15 @@ impl Service {
             accounts.refresh()?;
         }
         let (sessions, denied) = (Arc::new(sessions), Arc::new(DeniedRequests::default()));
-        let sources = StateSources::new(
-            Arc::clone(&sessions),
-            Arc::clone(&denied),
-            Arc::clone(&trees),
-            control == AccessControl::Rules,
-        );
+        let established = Arc::new(EstablishedSubscriptions::new(sessions.clock()));
+        let sources = StateSources {
+            sessions: Arc::clone(&sessions),
+            denied: Arc::clone(&denied),
+            trees: Arc::clone(&trees),
+            established: Arc::clone(&established),
+            enforces_rules: control == AccessControl::Rules,
+            store: StateStore::default(),
+        };
         let service = Self {
             inner: Arc::new(Inner {
                 control,
@@ -126,7 +133,7 @@ impl Service {
                 operations: Arc::default(),
                 providers: ProviderConnections::default(),
                 state: ServerState::new(sources),
-                notifications: ServiceNotifications::default(),
+                notifications: ServiceNotifications::new(established),
                 module_observers: Mutex::default(),
             }),
         };

@@ -258,6 +258,11 @@ impl Sessions {
         let _ = self.observer.set(observer);
     }
 
+    /// The clock.
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
     fn changed(&self, session: &Session, change: SessionChange) {
         if let Some(observer) = self.observer.get() {
             observer(session, change);

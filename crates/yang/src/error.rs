@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::error_info::ErrorInfo;
+use crate::error_info::{ErrorInfo, ErrorStructure};
 
 /// The layer of an error (RFC 6241 §4.3 `error-type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -218,6 +218,12 @@ impl DataError {
     #[must_use]
     pub fn of_leaves(self, paths: Vec<String>) -> Self {
         self.with_info(|info| info.non_unique = paths)
+    }
+
+    /// Sets the structure in `error-info`.
+    #[must_use]
+    pub fn with_structure(self, structure: ErrorStructure) -> Self {
+        self.with_info(|info| info.structure = Some(Box::new(structure)))
     }
 
     /// Sets the path of the data node.

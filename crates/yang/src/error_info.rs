@@ -11,6 +11,48 @@ const YANG_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:1";
 /// The name of the member that can be there several times.
 const NON_UNIQUE: &str = "non-unique";
 
+/// A structure in `error-info` that a module defines as `yang-data` (RFC 8040 §8): a container with leafs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorStructure {
+    /// The module.
+    pub module: String,
+    /// The namespace of the module; empty if it is not known.
+    pub namespace: String,
+    /// The name of the container.
+    pub name: String,
+    /// The names and values of the leafs. Values have the form of JSON: identities have their modules.
+    pub leaves: Vec<(String, String)>,
+}
+
+impl ErrorStructure {
+    /// The member of `error-info` in JSON.
+    fn to_json(&self) -> (String, Json) {
+        let leaves = self.leaves.iter();
+        let leaves = leaves.map(|(name, value)| (name.clone(), json!(value)));
+        let name = format!("{}:{}", self.module, self.name);
+        (name, Json::Object(leaves.collect()))
+    }
+
+    /// Reads the first member that is an object.
+    fn from_json(info: &Json) -> Option<Self> {
+        let mut members = info.as_object()?.iter();
+        members.find_map(|(name, value)| {
+            let (module, name) = name.split_once(':')?;
+            let leaves = value.as_object()?.iter();
+            let leaves = leaves.filter_map(|(name, value)| {
+                let value = value.as_str()?;
+                Some((name.clone(), value.to_owned()))
+            });
+            Some(Self {
+                module: module.to_owned(),
+                namespace: String::new(),
+                name: name.to_owned(),
+                leaves: leaves.collect(),
+            })
+        })
+    }
+}
+
 /// The content of `error-info` (RFC 6241 appendix A, RFC 7950 §15). Which members there are depends on the tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorInfo {
@@ -26,6 +68,8 @@ pub struct ErrorInfo {
     pub missing_choice: Option<String>,
     /// The leafs whose values together are not unique, as instance identifiers.
     pub non_unique: Vec<String>,
+    /// A structure that a module defines.
+    pub structure: Option<Box<ErrorStructure>>,
 }
 
 /// A member of `error-info`, as an element.
@@ -79,6 +123,10 @@ impl ErrorInfo {
         if !self.non_unique.is_empty() {
             object.insert(NON_UNIQUE.to_owned(), json!(self.non_unique));
         }
+        if let Some(structure) = &self.structure {
+            let (name, value) = structure.to_json();
+            object.insert(name, value);
+        }
         Json::Object(object)
     }
 
@@ -95,6 +143,7 @@ impl ErrorInfo {
             non_unique: non_unique
                 .filter_map(|path| path.as_str().map(str::to_owned))
                 .collect(),
+            structure: ErrorStructure::from_json(object).map(Box::new),
         }
     }
 }
@@ -113,6 +162,12 @@ mod tests {
             session_id: text("d"),
             missing_choice: text("e"),
             non_unique: vec!["/m:a".to_owned(), "/m:b".to_owned()],
+            structure: Some(Box::new(ErrorStructure {
+                module: "m".to_owned(),
+                namespace: String::new(),
+                name: "details".to_owned(),
+                leaves: vec![("reason".to_owned(), "m:r".to_owned())],
+            })),
         };
         assert_eq!(ErrorInfo::from_json(&info.to_json()), info);
         assert_eq!(info.members().count(), 7);

@@ -29,7 +29,7 @@ pub mod xpath;
 
 pub use data::{Mark, Sink};
 pub use error::{DataError, ErrorTag, ErrorType, Errors};
-pub use error_info::{ErrorInfo, ErrorInfoMember};
+pub use error_info::{ErrorInfo, ErrorInfoMember, ErrorStructure};
 pub use instances::{Indexed, Instances};
 pub use path::{InstancePath, Keys, Step};
 pub use schema::{ModuleId, NodeId, NodeKind, Schema};

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use espalier_documents::{ErrorKind, Event, Feed, Version};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
 
@@ -17,10 +17,7 @@ use super::limits::{FEED_GAP_PAUSE, FEED_HEARTBEAT, FEED_SHUTDOWN_CHECK, PAUSE_M
 use super::parsed_request::Call;
 use super::problem::{Problem, Result};
 use crate::restconf::{BodyWriter, stream};
-use crate::stream_slots::StreamSlots;
-
-/// The id of the last event that a client received.
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+use crate::stream_slots::{LAST_EVENT_ID, StreamSlots};
 
 /// The delay before a client reconnects, in milliseconds.
 const RETRY_MS: u64 = 1000;

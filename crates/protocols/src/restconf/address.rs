@@ -22,6 +22,8 @@ pub(super) enum Address<'a> {
     Schema(&'a str),
     /// `{+restconf}/streams/NAME/ENCODING`
     EventStream(&'a str, &'a str),
+    /// `{+restconf}/subscriptions/ID` (RFC 8650 §3.1)
+    Subscription(&'a str),
     /// No resource.
     Unknown,
 }
@@ -49,6 +51,7 @@ pub(super) fn locate(path: &str) -> Address<'_> {
             let (name, encoding) = split(rest);
             Address::EventStream(name, encoding)
         }
+        ("subscriptions", id) if !id.is_empty() => Address::Subscription(id),
         ("schema", file) => file
             .strip_suffix(".yang")
             .map_or(Address::Unknown, Address::Schema),
@@ -88,6 +91,8 @@ mod tests {
                 "/streams/NETCONF/json",
                 Address::EventStream("NETCONF", "json"),
             ),
+            ("/subscriptions/7", Address::Subscription("7")),
+            ("/subscriptions", Address::Unknown),
             ("/streams", Address::Unknown),
             ("/schema/a", Address::Unknown),
             ("/ds", Address::Unknown),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
+use espalier_yang::{DataError, ErrorStructure, ErrorTag, ErrorType, Schema};
 use serde_json::{Value as Json, json};
 
 use super::error_path::XmlPath;
@@ -95,9 +95,28 @@ fn xml_error(text: &mut String, error: &DataError, schema: Option<&Schema>) {
                 member.namespace
             );
         }
+        if let Some(structure) = &info.structure {
+            xml_structure(text, structure);
+        }
         text.push_str("</error-info>");
     }
     text.push_str("</error>");
+}
+
+fn xml_structure(text: &mut String, structure: &ErrorStructure) {
+    let (name, namespace) = (&structure.name, escape(&structure.namespace));
+    let _ = write!(text, "<{name} xmlns=\"{namespace}\">");
+    let module = format!("{}:", structure.module);
+    for (name, value) in &structure.leaves {
+        // An identity of the module is in the default namespace.
+        let is_own_identity = value.starts_with(&module) && !value.contains(' ');
+        let value = value
+            .strip_prefix(&module)
+            .filter(|_| is_own_identity)
+            .unwrap_or(value);
+        leaf(text, name, value);
+    }
+    let _ = write!(text, "</{name}>");
 }
 
 fn leaf(text: &mut String, name: &str, value: &str) {

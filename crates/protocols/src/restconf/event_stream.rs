@@ -1,6 +1,8 @@
 //! Event streams (RFC 8040 §6, §3.8): notifications as server-sent events (HTML Living Standard §9.2).
 //!
-//! Each event is one message with `data` only; documents are encoded and framed once for all receivers. Past events are
+//! Each event is one message with `data`, and an `id` from which a client that connects again goes on (`Last-Event-ID`);
+//! documents are encoded and framed once for all receivers. The notifications of an established subscription (RFC 8650) are
+//! sent in the same way, without ids: it ends with the connection. Past events are
 //! read on a thread that may block; the following ones are waited for by the task of the response, so that a receiver
 //! costs no thread. What a client did not receive because it was too slow, and the end of a subscription, have messages
 //! with an `event` field, which clients that only handle notifications ignore.
@@ -12,9 +14,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use espalier_service::SessionDatastore;
 use espalier_service::notifications::{
-    Delivery, Encoding, Event, EventFilter, Polled, Subscription, SubscriptionOptions, completion,
+    Delivery, Encoding, Event, EventFilter, EventSource, Polled, Position, Subscription,
+    SubscriptionId, SubscriptionOptions, completion,
 };
 use espalier_yang::ErrorTag;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
@@ -31,7 +33,7 @@ use super::request_identity::Who;
 use super::resource::Methods;
 use super::response_body::{BodySender, sent_body};
 use super::routes::{HttpResponse, options};
-use crate::stream_slots::StreamSlots;
+use crate::stream_slots::{LAST_EVENT_ID, StreamSlots};
 
 /// The media type.
 const MEDIA: &str = "text/event-stream";
@@ -50,44 +52,95 @@ pub(super) async fn get(
     let name = name.map_err(|_| Failure::invalid("the path is not UTF-8"))?;
     let session = service.session(parts, &Who::of(&parts.headers)?.session)?;
     let running = service.main_datastore(&session);
-    let missing = || Failure::not_found(format!("there is no event stream “{name}/{encoding}”"));
-    let encoding = Encoding::parse(encoding).ok_or_else(missing)?;
     let stream = running.stream(&name).map_err(|error| match error {
-        espalier_store::Error::Data(_) => missing(),
+        espalier_store::Error::Data(errors) => {
+            Failure::from(errors).with_status(StatusCode::NOT_FOUND)
+        }
         error => error.into(),
     })?;
-    Methods::Read.check(&parts.method)?;
-    if parts.method == Method::OPTIONS {
-        return Ok(options(Methods::Read));
+    let encoding = Encoding::parse(encoding).ok_or_else(|| {
+        let message = format!("the encodings of the event stream “{name}” are json and xml");
+        Failure::not_found(message)
+    })?;
+    if let Some(response) = without_body(parts)? {
+        return Ok(response);
     }
-    check_accept(&parts.headers)?;
     let options = SubscriptionOptions {
         stream,
+        from: last_position(&parts.headers),
         ..parameters(service, parts)?
     };
-    if parts.method == Method::HEAD {
-        return Ok(response(Body::empty()));
-    }
-    subscribe(service, running, options, encoding).await
+    receive(service, Resume::ById, encoding, move || {
+        running.subscribe(options)
+    })
+    .await
 }
 
-async fn subscribe(
+/// The answer to a request for the notifications of an established subscription (RFC 8650 §3.1).
+pub(super) async fn established(
     service: &Restconf,
-    running: SessionDatastore,
-    options: SubscriptionOptions,
+    parts: &Parts,
+    id: &str,
+) -> Result<HttpResponse> {
+    let session = service.session(parts, &Who::of(&parts.headers)?.session)?;
+    let running = service.main_datastore(&session);
+    let missing = || Failure::not_found(format!("there is no subscription “{id}” of this user"));
+    let id = SubscriptionId(id.parse().map_err(|_| missing())?);
+    let encoding = running.subscription_encoding(id).map_err(|_| missing())?;
+    if let Some(response) = without_body(parts)? {
+        return Ok(response);
+    }
+    let limit = service.config().limits.query_bytes_max;
+    Query::parse(parts.uri.query(), AllowedParameters::None, limit)?;
+    receive(service, Resume::Never, encoding, move || {
+        running.open_subscription(id)
+    })
+    .await
+}
+
+/// Checks the request for a stream. Returns the response to a request that has no events.
+fn without_body(parts: &Parts) -> Result<Option<HttpResponse>> {
+    Methods::Read.check(&parts.method)?;
+    if parts.method == Method::OPTIONS {
+        return Ok(Some(options(Methods::Read)));
+    }
+    check_accept(&parts.headers)?;
+    Ok((parts.method == Method::HEAD).then(|| response(Body::empty())))
+}
+
+/// Where a client goes on that received events before. Other texts are those of other servers.
+fn last_position(headers: &HeaderMap) -> Option<Position> {
+    let id = headers.get(LAST_EVENT_ID)?.to_str().ok()?;
+    id.parse().ok()
+}
+
+/// Whether a client can go on after the last event that it received.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Resume {
+    /// The events have ids.
+    ById,
+    /// The subscription ends with the connection.
+    Never,
+}
+
+async fn receive(
+    service: &Restconf,
+    resume: Resume,
     encoding: Encoding,
+    subscribe: impl FnOnce() -> espalier_store::Result<Subscription> + Send + 'static,
 ) -> Result<HttpResponse> {
     let slot = service.server.event_streams.acquire().map_err(|reason| {
         Failure::new(ErrorTag::ResourceDenied, reason.to_string())
             .with_status(StatusCode::SERVICE_UNAVAILABLE)
     })?;
-    let subscribed = tokio::task::spawn_blocking(move || running.subscribe(options));
+    let subscribed = tokio::task::spawn_blocking(subscribe);
     let failed =
         |error: tokio::task::JoinError| Failure::new(ErrorTag::OperationFailed, error.to_string());
     let subscription = subscribed.await.map_err(failed)??;
     let (sender, body) = sent_body(service.config().limits.response_pause_max);
     let receiver = EventReceiver {
         subscription,
+        resume,
         encoding,
         sender,
         slots: Arc::clone(&slot.0),
@@ -146,6 +199,7 @@ fn check_accept(headers: &HeaderMap) -> Result<()> {
 /// A response with events.
 struct EventReceiver {
     subscription: Subscription,
+    resume: Resume,
     encoding: Encoding,
     sender: BodySender,
     slots: Arc<StreamSlots>,
@@ -183,8 +237,8 @@ impl EventReceiver {
     async fn next(&mut self, wait_max: Duration) -> Option<Next> {
         let wait = wait_max.min(self.subscription.wait_max());
         let slots = Arc::clone(&self.slots);
-        let (subscription, encoding) = (&mut self.subscription, self.encoding);
-        let events = std::future::poll_fn(|context| poll(subscription, encoding, context));
+        let (subscription, form) = (&mut self.subscription, (self.encoding, self.resume));
+        let events = std::future::poll_fn(|context| poll(subscription, form, context));
         tokio::select! {
             next = timeout(wait, events) => next.ok(),
             () = slots.ended() => Some(Next::Ended),
@@ -205,7 +259,7 @@ impl EventReceiver {
 /// The frames of the events that have arrived, up to [`CHUNK_BYTES`].
 fn poll(
     subscription: &mut Subscription,
-    encoding: Encoding,
+    (encoding, resume): (Encoding, Resume),
     context: &mut Context<'_>,
 ) -> Poll<Next> {
     let mut frames: Vec<Bytes> = Vec::new();
@@ -213,6 +267,9 @@ fn poll(
     while bytes < CHUNK_BYTES {
         match subscription.poll(context) {
             Poll::Ready(Polled::Delivery(delivery)) => {
+                if resume == Resume::ById && is_recorded(&delivery) {
+                    frames.push(format!("id: {}\n", subscription.position()).into());
+                }
                 let frame = frame(&delivery, encoding);
                 bytes += frame.len();
                 frames.push(frame);
@@ -231,6 +288,16 @@ fn poll(
     }))
 }
 
+/// Whether a client can go on after a delivery.
+fn is_recorded(delivery: &Delivery) -> bool {
+    match delivery {
+        Delivery::Event(event) => {
+            matches!(event.source(), EventSource::Log(_) | EventSource::Commit(_))
+        }
+        _ => false,
+    }
+}
+
 fn frame(delivery: &Delivery, encoding: Encoding) -> Bytes {
     let now = || espalier_store::Clock::now(&espalier_store::SystemClock);
     match delivery {
@@ -244,7 +311,7 @@ fn frame(delivery: &Delivery, encoding: Encoding) -> Bytes {
         Delivery::Lost(count) => {
             message("lost", format!("{{\"events\":{count}}}").as_bytes()).into()
         }
-        Delivery::Terminated(reason) => message("terminated", reason.as_bytes()).into(),
+        Delivery::Terminated(reason) => message("terminated", reason.to_string().as_bytes()).into(),
     }
 }
 

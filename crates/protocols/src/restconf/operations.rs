@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use espalier_service::SessionDatastore;
+use espalier_service::notifications::Encoding;
 use espalier_service::operations::input_of;
 use espalier_store::{Datastore, Error};
 use espalier_yang::data::{DataTree, ParseError, ParseOptions, Root, TreeBuilder};
 use espalier_yang::path::ApiRoot;
-use espalier_yang::{ErrorTag, InstancePath, NodeId, Schema};
+use espalier_yang::{DataError, ErrorTag, InstancePath, NodeId, Schema};
 use http::request::Parts;
 use http::{Method, StatusCode};
 use tokio::task::spawn_blocking;
@@ -108,11 +109,17 @@ async fn invoke(
         let failure = Failure::new(ErrorTag::ResourceDenied, message);
         return Err(failure.with_status(StatusCode::SERVICE_UNAVAILABLE));
     };
+    let subscriptions = service.subscriptions_url();
     let output = spawn_blocking(move || {
         // Held until the operation ends, even if the request was cancelled.
         let _permit = permit;
         let input = input(of.schema(), &path, format, held.bytes())?;
         let output = of.invoke(&path, &input).map_err(failure)?;
+        let encoding = match format {
+            Format::Json => Encoding::Json,
+            Format::Xml => Encoding::Xml,
+        };
+        let output = of.with_subscription_uri(path.target(), output, &subscriptions, encoding)?;
         match output.nodes.iter().all(|node| node.children().is_empty()) {
             true => Ok(None),
             false => codec::print_tree(of.schema(), accepted.format(), &output).map(Some),
@@ -124,15 +131,20 @@ async fn invoke(
     }
 }
 
+/// The `error-app-tag` of a subscription that does not exist, which has a status of its own (RFC 8650 §3.3).
+const NO_SUCH_SUBSCRIPTION: &str = "ietf-subscribed-notifications:no-such-subscription";
+
 /// RFC 8040 §7 allows two statuses for an operation that is not supported: it is the operation that is missing, not a method
 /// of the resource.
 fn failure(error: Error) -> Failure {
     let failure = Failure::from(error);
-    let mut errors = failure.errors.iter();
-    let is_missing = errors.any(|error| error.tag == ErrorTag::OperationNotSupported);
-    match is_missing {
-        true => failure.with_status(StatusCode::NOT_IMPLEMENTED),
-        false => failure,
+    let has = |is: &dyn Fn(&DataError) -> bool| failure.errors.iter().any(is);
+    if has(&|error| error.tag == ErrorTag::OperationNotSupported) {
+        failure.with_status(StatusCode::NOT_IMPLEMENTED)
+    } else if has(&|error| error.app_tag.as_deref() == Some(NO_SUCH_SUBSCRIPTION)) {
+        failure.with_status(StatusCode::NOT_FOUND)
+    } else {
+        failure
     }
 }
 

@@ -173,6 +173,7 @@ async fn dispatch(service: &Restconf, parts: &Parts, body: &mut Body) -> Result<
         Address::EventStream(name, encoding) => {
             event_stream::get(service, parts, name, encoding).await
         }
+        Address::Subscription(id) => event_stream::established(service, parts, id).await,
         Address::Unknown => Err(Failure::not_found(format!("there is no resource “{path}”"))),
     }
 }

@@ -112,6 +112,11 @@ impl Restconf {
         Ok(())
     }
 
+    /// What precedes the number of a subscription in the URL of its notifications.
+    pub(super) fn subscriptions_url(&self) -> String {
+        format!("{}{}/subscriptions", self.config().base_url, self.root())
+    }
+
     /// The schema of the data.
     pub(super) fn schema(&self) -> &Arc<Schema> {
         self.anchor.schema()

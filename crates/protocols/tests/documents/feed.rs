@@ -39,15 +39,15 @@ fn changes_are_reported_and_a_reconnecting_client_resumes() {
     ] {
         let (_service, server) = served(&url);
         let mut client = Client::open(server.address(), CHANGES, "");
-        let begin = client.expect("begin").id.expect("an id");
+        let begin = client.expect("begin").number().expect("an id");
         insert(&server, "a");
         let first = client.expect("commit");
-        assert!(first.id > Some(begin), "{first:?}");
+        assert!(first.number() > Some(begin), "{first:?}");
         assert_eq!(
             first.data["changes"],
             json!([{"key": 0, "document": {"name": "a"}}])
         );
-        assert_eq!(first.data["version"].as_u64(), first.id);
+        assert_eq!(first.data["version"].as_u64(), first.number());
         let both = json!({"operations": [
             {"op": "insert", "collection": "cars", "document": {"name": "b"}},
             {"op": "delete", "collection": "cars", "key": 0},
@@ -63,18 +63,18 @@ fn changes_are_reported_and_a_reconnecting_client_resumes() {
         insert(&server, "c");
         let again = [
             (
-                format!("{CHANGES}?after={}", first.id.unwrap()),
+                format!("{CHANGES}?after={}", first.number().unwrap()),
                 String::new(),
             ),
             // The id takes precedence over the URL, which a browser does not update.
             (
                 format!("{CHANGES}?after={begin}"),
-                format!("last-event-id: {}\r\n", first.id.unwrap()),
+                format!("last-event-id: {}\r\n", first.number().unwrap()),
             ),
         ];
         for (path, headers) in again {
             let mut client = Client::open(server.address(), &path, &headers);
-            assert_eq!(client.expect("begin").id, first.id);
+            assert_eq!(client.expect("begin").number(), first.number());
             assert_eq!(client.expect("commit"), second, "{url}");
             let third = client.expect("commit");
             assert_eq!(third.data["changes"][0]["document"], json!({"name": "c"}));
@@ -88,7 +88,7 @@ fn a_version_of_another_history_is_a_gap() {
     let mut client = Client::open(server.address(), CHANGES, "last-event-id: 1000000\r\n");
     client.expect("begin");
     let gap = client.expect("gap");
-    assert!(gap.id < Some(1_000_000), "{gap:?}");
+    assert!(gap.number() < Some(1_000_000), "{gap:?}");
     // A document may be null.
     server
         .send("POST", "/documents/cars/items", &Value::Null)

@@ -19,7 +19,7 @@ const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   notification alarm { leaf number { type uint32; } leaf text { type string; } } }";
 
 /// A server, and the datastore that it serves.
-fn served() -> (Server, SessionDatastore) {
+pub fn served() -> (Server, SessionDatastore) {
     let driver = Arc::new(Memory::new(Config::default()));
     let store = Store::open(driver, Arc::new(SystemClock)).unwrap();
     let source = SchemaSource {
@@ -46,12 +46,12 @@ fn send(running: &SessionDatastore, parent: &str, document: &Value) {
     running.notify(notification).unwrap();
 }
 
-fn alarm(running: &SessionDatastore, number: u64) {
+pub fn alarm(running: &SessionDatastore, number: u64) {
     send(running, "", &json!({"m:alarm": {"number": number}}));
 }
 
 /// The number of an alarm that a client receives.
-fn number(client: &mut Client) -> u64 {
+pub fn number(client: &mut Client) -> u64 {
     let event = client.expect("");
     let alarm = &event.data["ietf-restconf:notification"]["m:alarm"];
     alarm["number"]

@@ -15,6 +15,7 @@ mod rejected_documents;
 mod semantics;
 mod server_state;
 mod streaming;
+mod subscriptions;
 mod support;
 mod system;
 mod throughput;

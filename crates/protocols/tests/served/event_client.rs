@@ -11,10 +11,17 @@ pub struct Client(BufReader<TcpStream>);
 
 #[derive(Debug, PartialEq)]
 pub struct Event {
-    pub id: Option<u64>,
+    pub id: Option<String>,
     pub kind: String,
     /// JSON, or a text.
     pub data: Value,
+}
+
+impl Event {
+    /// The id, if it is a number.
+    pub fn number(&self) -> Option<u64> {
+        self.id.as_ref()?.parse().ok()
+    }
 }
 
 impl Client {
@@ -52,7 +59,7 @@ impl Client {
             if line == "0" {
                 return None;
             } else if let Some(text) = line.strip_prefix("id: ") {
-                id = Some(text.parse().expect("a number"));
+                id = Some(text.to_owned());
             } else if let Some(text) = line.strip_prefix("event: ") {
                 kind = text.to_owned();
             } else if let Some(text) = line.strip_prefix("data: ") {

@@ -25,6 +25,7 @@ mod notify;
 mod read;
 mod session_datastore;
 mod state;
+mod subscriptions;
 mod write;
 
 pub(crate) use call::{Call, READ};

@@ -133,7 +133,7 @@ impl SessionDatastore {
         })
     }
 
-    fn running_tree(&self) -> Result<Tree> {
+    pub(super) fn running_tree(&self) -> Result<Tree> {
         self.governed().sibling_datastore(Datastore::Running, "")
     }
 

@@ -20,6 +20,8 @@ pub enum EventSource {
     Commit(u64),
     /// The server itself; it is not recorded.
     Server,
+    /// The subscription of the receiver: it is about the subscription, and no event of a stream.
+    Subscription,
 }
 
 /// An event. Immutable, and shared by all its receivers: it is encoded at most once in each [`Encoding`].

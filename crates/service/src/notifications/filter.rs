@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use espalier_yang::data::TreeInstances;
+use espalier_yang::data::{TreeInstances, xml};
 use espalier_yang::xpath::Expression;
 use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
-use espalier_yang::{DataError, ErrorTag, Instances};
+use espalier_yang::{DataError, ErrorTag, Instances, Schema};
 
 use super::event::Event;
 use super::subtree_filter::SubtreeFilter;
@@ -34,6 +34,18 @@ impl EventFilter {
             let message = format!("the filter is no XPath expression: {error}");
             DataError::new(ErrorTag::InvalidValue, message)
         })
+    }
+
+    /// Parses a subtree filter that is the content of an `anydata`.
+    ///
+    /// # Errors
+    /// As [`SubtreeFilter::parse_xml`] and [`SubtreeFilter::parse_json`].
+    pub fn parse_subtree(schema: &Schema, content: &str) -> Result<Self, DataError> {
+        let filter = match xml::raw_xml(content) {
+            Some(text) => SubtreeFilter::parse_xml(&text),
+            None => SubtreeFilter::parse_json(schema, content),
+        };
+        filter.map(Self::Subtree)
     }
 
     /// Whether an event matches.

@@ -8,18 +8,17 @@ use espalier_keyspace::Watch;
 use espalier_store::{Error, Result, Tree};
 
 use super::context::EventContext;
-use super::hub::{Hub, HubState, Position};
+use super::hub::{Hub, HubState};
+use super::position::Position;
 use super::replay::{Replay, Times};
 use super::stream::Source;
+use super::termination::Termination;
 
 /// How often a thread looks whether it is still needed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The wait after an error of the engine, before the next try.
 const RETRY_WAIT: Duration = Duration::from_millis(500);
-
-/// Why receivers get no more events of an anchor.
-const ENDED: &str = "the anchor was deleted";
 
 /// A thread that follows a source.
 struct Follower {
@@ -82,7 +81,7 @@ impl Follower {
             });
             if let Err(error) = delivered {
                 if matches!(error, Error::Unknown { .. }) {
-                    hub.state().fail(self.source, ENDED);
+                    hub.state().fail(self.source, Termination::AnchorDeleted);
                     return;
                 }
                 tracing::warn!(%error, "events cannot be read, and are retried");

@@ -10,6 +10,7 @@ use super::event::Event;
 use super::filter::EventFilter;
 use super::receiver::Receiver;
 use super::stream::Stream;
+use super::termination::Termination;
 use crate::session::Session;
 
 /// What decides which events a receiver gets.
@@ -29,27 +30,40 @@ impl Selector {
             && self.filter == other.filter
     }
 
-    /// The event as the user gets it; `None` if it is not delivered. `receivers` is the number of those who would get it.
+    /// Decides about an event. `receivers` is the number of those who would get it.
     pub fn select(
         &self,
         context: &dyn EventContext,
         tree: &Tree,
         event: &Arc<Event>,
         receivers: usize,
-    ) -> Result<Option<Arc<Event>>> {
+    ) -> Result<Selected> {
         if !self.stream.includes(event) {
-            return Ok(None);
+            return Ok(Selected::OtherStream);
         }
         let caller = self.session.caller();
         let access = |schema: &Arc<Schema>| context.access_of_caller(caller, tree, schema);
         let Some(event) = event.visible(&access)? else {
             context.count_denied_notifications(receivers);
-            return Ok(None);
+            return Ok(Selected::Excluded);
         };
         let filter = self.filter.as_ref();
         let is_match = filter.is_none_or(|filter| filter.matches(&event));
-        Ok(is_match.then_some(event))
+        Ok(match is_match {
+            true => Selected::Event(event),
+            false => Selected::Excluded,
+        })
     }
+}
+
+/// What a selector decides about an event.
+pub(super) enum Selected {
+    /// It is delivered, as the user may see it.
+    Event(Arc<Event>),
+    /// The filter or the access rules exclude it.
+    Excluded,
+    /// It is not in the stream.
+    OtherStream,
 }
 
 /// Receivers with the same selector.
@@ -105,8 +119,9 @@ impl Groups {
         } in &self.0
         {
             match selector.select(context, tree, event, receivers.len()) {
-                Ok(None) => {}
-                Ok(Some(event)) => {
+                Ok(Selected::OtherStream) => {}
+                Ok(Selected::Excluded) => receivers.iter().for_each(|one| one.exclude()),
+                Ok(Selected::Event(event)) => {
                     for receiver in receivers {
                         receiver.push(Arc::clone(&event));
                     }
@@ -126,7 +141,7 @@ impl Groups {
     }
 
     /// Ends all queues.
-    pub fn close(&mut self, reason: &'static str) {
+    pub fn close(&mut self, reason: Termination) {
         for group in self.0.drain(..) {
             for receiver in group.receivers {
                 receiver.close(reason);

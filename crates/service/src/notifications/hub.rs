@@ -8,42 +8,16 @@ use espalier_yang::ErrorTag;
 use parking_lot::Mutex;
 
 use super::context::EventContext;
-use super::event::{Event, EventSource};
+use super::event::Event;
 use super::follow;
 use super::group::{Groups, Selector};
-use super::receiver::Receiver;
+use super::position::Position;
+use super::receiver::{Received, Receiver};
 use super::stream::Source;
+use super::termination::Termination;
 
 /// The maximum bytes of the events that are appended together, except that one event is always taken.
 const GROUP_BYTES_MAX: usize = 1 << 20;
-
-/// The next events of each source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Position {
-    /// The sequence number in the event log.
-    pub sequence: u64,
-    /// The version of running.
-    pub version: u64,
-}
-
-impl Position {
-    /// Whether an event is at or after this position.
-    pub fn is_before(&self, event: &Event) -> bool {
-        match event.source() {
-            EventSource::Log(sequence) => self.sequence <= sequence,
-            EventSource::Commit(version) => self.version <= version,
-            EventSource::Server => true,
-        }
-    }
-
-    /// The position after all events that there are now.
-    pub fn newest(tree: &Tree) -> Result<Self> {
-        Ok(Self {
-            sequence: tree.event_log()?.last + 1,
-            version: tree.view()?.version()? + 1,
-        })
-    }
-}
 
 /// The notifications of one anchor in this process.
 pub(super) struct Hub {
@@ -69,7 +43,7 @@ impl HubState {
     }
 
     /// Ends the following of a source, and all subscriptions.
-    pub fn fail(&mut self, source: Source, reason: &'static str) {
+    pub fn fail(&mut self, source: Source, reason: Termination) {
         self.is_followed[source as usize] = false;
         self.groups.close(reason);
     }
@@ -95,6 +69,7 @@ impl Hub {
     }
 
     /// Adds a receiver. It gets all events that are appended after the call, and may get some that were appended before.
+    /// Returns the position from which it gets them.
     ///
     /// # Errors
     /// Those of the engine, and of starting a thread.
@@ -103,8 +78,8 @@ impl Hub {
         context: &Arc<dyn EventContext>,
         tree: &Tree,
         selector: &Selector,
-    ) -> Result<Arc<Receiver>> {
-        let receiver = Arc::new(Receiver::default());
+        receiver: &Arc<Receiver>,
+    ) -> Result<Position> {
         let mut state = self.state.lock();
         for source in selector.stream.sources() {
             if !state.is_followed[source as usize] {
@@ -112,8 +87,18 @@ impl Hub {
                 state.is_followed[source as usize] = true;
             }
         }
-        state.groups.add(selector, Arc::clone(&receiver));
-        Ok(receiver)
+        state.groups.add(selector, Arc::clone(receiver));
+        Ok(state.position)
+    }
+
+    /// Replaces the selector of a receiver. Returns what its queue has, which the old one selected; all events that
+    /// follow are selected by the new one.
+    pub fn change(&self, selector: &Selector, receiver: &Arc<Receiver>) -> Vec<Received> {
+        let mut state = self.state.lock();
+        state.groups.remove(receiver);
+        let queued = receiver.drain();
+        state.groups.add(selector, Arc::clone(receiver));
+        queued
     }
 
     /// Removes a receiver. Returns the position up to which its queue has the events.

@@ -21,6 +21,9 @@
 //! | `hub.rs` | the receivers of an anchor; `follow.rs` feeds them |
 //! | `replay.rs` | reads past events |
 //! | `subscription.rs` | a subscription: replay, then live events |
+//! | `position.rs` | a position in the events |
+//! | `termination.rs` | why a subscription ends |
+//! | `established/` | dynamic subscriptions (RFC 8639) |
 //! | `settings.rs` | changes of settings |
 //! | `service_notifications.rs` | what the service has of this |
 //!
@@ -31,6 +34,7 @@
 mod commit_event;
 mod context;
 mod encoding;
+mod established;
 mod event;
 mod filter;
 mod follow;
@@ -38,6 +42,7 @@ mod group;
 mod hub;
 mod logged_event;
 mod new_event;
+mod position;
 mod receiver;
 mod replay;
 mod service_notifications;
@@ -46,14 +51,23 @@ mod settings;
 mod stream;
 mod subscription;
 mod subtree_filter;
+mod termination;
 
 pub use crate::time_text::parse_time;
 pub use commit_event::EVENT_CHANGES_MAX;
 pub(crate) use context::EventContext;
 pub use encoding::{Encoding, completion};
+pub use established::{
+    ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX, ESTABLISHED_OPEN_WAIT, SubscriptionId,
+};
+pub(crate) use established::{
+    End, EstablishedSubscriptions, GivenFilter, NewEstablished, Place, Request, SUBSCRIBED,
+    StreamFilter, StreamTarget, SubscriptionError, Target, Terms, named_filter,
+};
 pub use event::{Event, EventSource};
 pub use filter::{EventFilter, FILTER_STEPS_MAX};
 pub use new_event::Notification;
+pub use position::{NotAPosition, Position};
 pub use receiver::{RECEIVER_BYTES_MAX, RECEIVER_EVENTS_MAX};
 pub(crate) use service_notifications::ServiceNotifications;
 pub use session_event::ConfirmEvent;
@@ -61,3 +75,4 @@ pub(crate) use settings::patched;
 pub use stream::{COMMITS_STREAM, NETCONF_STREAM, Stream, StreamInfo};
 pub use subscription::{Delivery, Polled, Subscription, SubscriptionOptions};
 pub use subtree_filter::{SUBTREE_FILTER_DEPTH_MAX, SubtreeFilter};
+pub use termination::Termination;

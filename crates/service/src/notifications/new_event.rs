@@ -128,9 +128,26 @@ fn notification_node(
             None => String::new(),
             Some(above) => format!(" in {}", schema.path(above)),
         };
-        let message = format!("the models define no notification {name}{place}");
+        let message = match inside(schema, name) {
+            Some(parent) => format!(
+                "the notification {name} is inside {}: an instance of that is missing as its parent (--parent)",
+                schema.path(parent)
+            ),
+            None => format!("the models define no notification {name}{place}"),
+        };
         DataError::new(ErrorTag::UnknownElement, message)
     })
+}
+
+/// The node that contains the notification with a name, if it is not at the top level.
+fn inside(schema: &Schema, name: &str) -> Option<NodeId> {
+    let (module, name) = name.split_once(':')?;
+    let module = schema.module_by_name(module)?;
+    let mut nodes = schema.nodes();
+    let found = nodes.find(|node| {
+        matches!(node.kind, NodeKind::Notification) && node.module == module && &*node.name == name
+    });
+    found?.parent
 }
 
 /// Checks that a node is a notification in the node at a path, all of whose lists have keys.

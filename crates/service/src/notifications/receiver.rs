@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
 use super::event::Event;
-use super::hub::Position;
+use super::position::Position;
+use super::termination::Termination;
 
 /// The maximum number of events in the queue of a receiver.
 pub const RECEIVER_EVENTS_MAX: usize = 1024;
@@ -18,9 +20,10 @@ pub const RECEIVER_BYTES_MAX: usize = 4 << 20;
 
 /// The queue of a receiver. A hub fills it and never waits: if it is full, the oldest events are dropped and counted.
 #[derive(Default)]
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     queue: Mutex<Queue>,
     arrived: Condvar,
+    excluded: AtomicU64,
 }
 
 #[derive(Default)]
@@ -30,20 +33,24 @@ struct Queue {
     /// The number of dropped events, before all others.
     lost: u64,
     /// Why no more events arrive.
-    closed: Option<&'static str>,
+    closed: Option<Termination>,
     waker: Option<Waker>,
     has_waiter: bool,
+    /// Whether the receiver has to look for changes of its subscription.
+    is_interrupted: bool,
     /// Events before it are not for this receiver.
     from: Position,
 }
 
 /// What a queue has next.
-pub(super) enum Received {
+pub(crate) enum Received {
     Event(Arc<Event>),
     /// The number of events that were dropped before the next one.
     Lost(u64),
+    /// The subscription was changed.
+    Interrupted,
     /// No more events arrive, for this reason.
-    Closed(&'static str),
+    Closed(Termination),
 }
 
 impl Receiver {
@@ -91,10 +98,32 @@ impl Receiver {
     }
 
     /// Ends the queue after the events that it has.
-    pub fn close(&self, reason: &'static str) {
+    pub fn close(&self, reason: Termination) {
         let mut queue = self.queue.lock();
         queue.closed.get_or_insert(reason);
         self.wake(queue);
+    }
+
+    /// Wakes the receiver, which then looks for changes of its subscription.
+    pub fn interrupt(&self) {
+        let mut queue = self.queue.lock();
+        queue.is_interrupted = true;
+        self.wake(queue);
+    }
+
+    /// Counts an event that the filter or the access rules exclude.
+    pub fn exclude(&self) {
+        self.excluded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of events that the filter or the access rules excluded.
+    pub fn excluded(&self) -> u64 {
+        self.excluded.load(Ordering::Relaxed)
+    }
+
+    /// Whether events were dropped that the receiver does not know of yet.
+    pub fn has_lost(&self) -> bool {
+        self.queue.lock().lost > 0
     }
 
     fn wake(&self, mut queue: parking_lot::MutexGuard<'_, Queue>) {
@@ -112,6 +141,16 @@ impl Receiver {
     /// The next event, if there is one.
     pub fn take(&self) -> Option<Received> {
         self.queue.lock().take()
+    }
+
+    /// Empties the queue.
+    pub fn drain(&self) -> Vec<Received> {
+        let mut queue = self.queue.lock();
+        let mut drained = Vec::with_capacity(queue.events.len());
+        while queue.lost > 0 || !queue.events.is_empty() {
+            drained.extend(queue.take());
+        }
+        drained
     }
 
     /// The next event, waiting for it until a deadline.
@@ -145,6 +184,9 @@ impl Receiver {
 
 impl Queue {
     fn take(&mut self) -> Option<Received> {
+        if std::mem::take(&mut self.is_interrupted) {
+            return Some(Received::Interrupted);
+        }
         if self.lost > 0 {
             return Some(Received::Lost(std::mem::take(&mut self.lost)));
         }

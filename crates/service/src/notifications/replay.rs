@@ -10,7 +10,7 @@ use super::context::EventContext;
 use super::event::Event;
 use super::logged_event::event_of;
 use super::stream::Source;
-use super::{commit_event, hub::Position};
+use super::{commit_event, position::Position};
 
 /// The number of commits that are read together.
 const COMMITS_PAGE: u64 = 100;
@@ -27,6 +27,29 @@ pub(super) struct Times {
 impl Times {
     pub fn include(&self, time: Timestamp) -> bool {
         self.start.is_none_or(|start| start <= time) && self.stop.is_none_or(|stop| time <= stop)
+    }
+}
+
+impl Times {
+    /// Rejects times that RFC 5277 §2.1.1 does not allow.
+    pub fn check(self, now: Timestamp) -> Result<()> {
+        let wrong = match self {
+            Self {
+                start: Some(start), ..
+            } if start > now => "the start time is in the future",
+            Self {
+                start: Some(start),
+                stop: Some(stop),
+            } if stop < start => "the stop time is before the start time",
+            Self {
+                start: None,
+                stop: Some(stop),
+            } if stop < now => {
+                "the stop time is in the past: without a start time, no events are replayed"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::data(ErrorTag::InvalidValue, wrong))
     }
 }
 
@@ -90,11 +113,17 @@ impl Replay {
         let position = Position {
             sequence: tree.event_sequence_at(start)?,
             version: version_at(tree, start)?,
+            part: 0,
         };
         let mut replay = Self::new(sources, position, times);
         replay.log.begins = true;
         replay.commits.begins = true;
         Ok(replay)
+    }
+
+    /// Replaces the last time.
+    pub fn set_stop(&mut self, stop: Option<Timestamp>) {
+        self.times.stop = stop;
     }
 
     /// Continues with events that were appended since.
@@ -193,7 +222,7 @@ impl Replay {
         if !std::mem::take(&mut self.commits.begins) {
             page.deleted += oldest - first;
         }
-        self.position.version = last + 1;
+        (self.position.version, self.position.part) = (last + 1, 0);
         self.commits.is_read = last == newest;
         let server_schema = context.server_schema()?;
         for commit in wanted {

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use espalier_store::{NewEvent, Result, Tree};
-use espalier_yang::Schema;
+use espalier_store::{Error, NewEvent, Result, Tree};
 use espalier_yang::data::{DataTree, PrintOptions, json};
+use espalier_yang::{ErrorTag, Schema};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use super::established::{
+    End, EstablishedSubscriptions, NewEstablished, Request, SubscriptionId, Target,
+};
 use super::hub::Hub;
 use super::new_event::{Notification, event_name};
+use super::position::Position;
 use super::session_event::{self, ConfirmEvent};
+use super::stream::no_stream;
 use super::subscription::{Subscription, SubscriptionOptions};
 use crate::service::Service;
 use crate::session::{Session, TerminationReason};
@@ -19,13 +24,26 @@ use crate::session::{Session, TerminationReason};
 const HUBS_MAX: usize = 1000;
 
 /// The notifications of a service.
-#[derive(Default)]
 pub(crate) struct ServiceNotifications {
     /// By the number of the anchor, with running of it.
     hubs: Mutex<FxHashMap<u64, (Tree, Arc<Hub>)>>,
+    established: Arc<EstablishedSubscriptions>,
 }
 
 impl ServiceNotifications {
+    /// Without receivers.
+    pub fn new(established: Arc<EstablishedSubscriptions>) -> Self {
+        Self {
+            hubs: Mutex::default(),
+            established,
+        }
+    }
+
+    /// The subscriptions that were established with the operation.
+    pub fn established(&self) -> &EstablishedSubscriptions {
+        &self.established
+    }
+
     fn hub(&self, tree: &Tree) -> Arc<Hub> {
         let mut hubs = self.hubs.lock();
         if hubs.len() > HUBS_MAX {
@@ -78,6 +96,51 @@ impl Service {
         )
     }
 
+    /// Establishes a subscription (RFC 8639 §2.4.2).
+    pub(crate) fn establish(
+        &self,
+        running: &Tree,
+        new: impl FnOnce(Position) -> NewEstablished,
+    ) -> Result<SubscriptionId> {
+        let new = new(Position::newest(running)?);
+        new.terms.check(running.store().now())?;
+        let established = self.notifications().established.establish(new)?;
+        match established.check(&*self.event_context(), running) {
+            Ok(()) if established.end().is_none() => Ok(established.id),
+            Ok(()) => {
+                let Target::Stream(target) = established.terms().target;
+                Err(no_stream(target.stream.name()).into())
+            }
+            Err(error) => {
+                established.finish(End::Deleted);
+                Err(error)
+            }
+        }
+    }
+
+    /// Begins to receive from an established subscription.
+    pub(crate) fn open_established(
+        &self,
+        session: &Arc<Session>,
+        running: Tree,
+        id: SubscriptionId,
+    ) -> Result<Subscription> {
+        let all = &self.notifications().established;
+        let anchor = running.anchor_id();
+        let established = all.get(id, anchor, Some(session), Request::Delete)?;
+        if !established.open() {
+            let message = format!(
+                "the notifications of the subscription {} are received",
+                id.0
+            );
+            return Err(Error::data(ErrorTag::InUse, message));
+        }
+        let hub = self.notifications().hub(&running);
+        let context = self.event_context();
+        let opened = Subscription::of_established(context, running, hub, Arc::clone(&established));
+        opened.inspect_err(|_| established.finish(End::Deleted))
+    }
+
     /// Notifies receivers that a session began.
     pub(crate) fn notify_session_start(&self, session: &Session) {
         self.notify_all(&|schema| session_event::session_start(schema, session));
@@ -85,6 +148,9 @@ impl Service {
 
     /// Notifies receivers that a session ended.
     pub(crate) fn notify_session_end(&self, session: &Session, reason: TerminationReason) {
+        self.notifications()
+            .established
+            .end_session(session, reason);
         self.notify_all(&|schema| session_event::session_end(schema, session, reason));
     }
 

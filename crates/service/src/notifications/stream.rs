@@ -55,10 +55,7 @@ impl Stream {
             _ if settings.module_streams && modules(schema).contains(&name) => {
                 Ok(Self::Module(name.into()))
             }
-            _ => {
-                let message = format!("there is no event stream “{name}”");
-                Err(DataError::new(ErrorTag::InvalidValue, message))
-            }
+            _ => Err(no_stream(name)),
         }
     }
 
@@ -121,6 +118,12 @@ impl Stream {
         let all = Source::ALL.into_iter();
         all.filter(|source| self.has(*source)).collect()
     }
+}
+
+/// The error of a stream that does not exist, or that the user may not read.
+pub(super) fn no_stream(name: &str) -> DataError {
+    let message = format!("there is no event stream “{name}”");
+    DataError::new(ErrorTag::InvalidValue, message)
 }
 
 /// A source of recorded events.

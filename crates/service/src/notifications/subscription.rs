@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use espalier_store::{Error, Result, Timestamp, Tree};
-use espalier_yang::{DataError, ErrorTag};
+use espalier_store::{Result, Timestamp, Tree};
 
 use super::context::EventContext;
-use super::event::Event;
+use super::established::{End, Established, StateChange, Target};
+use super::event::{Event, EventSource};
 use super::filter::EventFilter;
-use super::group::Selector;
-use super::hub::{Hub, Position};
+use super::group::{Selected, Selector};
+use super::hub::Hub;
+use super::position::Position;
 use super::receiver::{Received, Receiver};
 use super::replay::{Replay, ReplayPage, Times};
 use super::stream::Stream;
+use super::termination::Termination;
 use crate::session::Session;
 
 /// How often a waiting subscription looks whether its session was killed or its time is over.
@@ -35,9 +37,13 @@ pub struct SubscriptionOptions {
     pub start: Option<Timestamp>,
     /// No events after this time; the subscription then ends.
     pub stop: Option<Timestamp>,
+    /// Also past events, from a position on that an earlier subscription reached ([`Subscription::position`]).
+    pub from: Option<Position>,
 }
 
-/// What a subscription delivers next.
+/// What a subscription delivers next. One that was established with the operation (RFC 8639) has the notifications
+/// `replay-completed`, `subscription-suspended` with `subscription-resumed` and `subscription-terminated` as events, in
+/// place of or around the others here.
 #[derive(Clone)]
 pub enum Delivery {
     /// An event.
@@ -50,7 +56,7 @@ pub enum Delivery {
     /// The stop time is over (RFC 5277 §2.1.1 `notificationComplete`). The subscription has ended.
     Completed,
     /// The subscription has ended for this reason.
-    Terminated(&'static str),
+    Terminated(Termination),
 }
 
 /// The state of a subscription, for a task that must not block.
@@ -83,9 +89,20 @@ pub struct Subscription {
     selector: Selector,
     times: Times,
     hub: Arc<Hub>,
+    queue: Arc<Receiver>,
+    /// The queue, while the hub fills it.
     receiver: Option<Arc<Receiver>>,
+    /// The position from which the hub fills the queue.
+    joined: Position,
+    /// The position after what was delivered.
+    position: Position,
     phase: Phase,
     ready: VecDeque<Delivery>,
+    established: Option<Arc<Established>>,
+    /// The changes of the established subscription that were adopted.
+    revision: u64,
+    /// When the established subscription is checked.
+    check_due: Instant,
 }
 
 impl Subscription {
@@ -96,46 +113,102 @@ impl Subscription {
         hub: Arc<Hub>,
         options: SubscriptionOptions,
     ) -> Result<Self> {
-        let now = tree.store().now();
         let times = Times {
             start: options.start,
             stop: options.stop,
         };
-        check_times(times, now)?;
-        let sources = options.stream.sources();
+        times.check(tree.store().now())?;
         let selector = Selector {
             stream: options.stream,
             filter: options.filter,
             session,
         };
-        let mut subscription = Self {
-            phase: Phase::Ended,
-            receiver: None,
-            ready: VecDeque::new(),
+        let mut subscription = Self::idle(context, tree, hub, selector, times);
+        let newest = Position::newest(&subscription.tree)?;
+        match (options.from, times.start) {
+            // A store that was restored can have fewer events.
+            (Some(from), _) => subscription.begin_at(from.at_most(newest))?,
+            (None, Some(_)) => subscription.begin_replay()?,
+            (None, None) => subscription.begin_at(newest)?,
+        }
+        Ok(subscription)
+    }
+
+    /// Begins to receive from an established subscription.
+    pub(super) fn of_established(
+        context: Arc<dyn EventContext>,
+        tree: Tree,
+        hub: Arc<Hub>,
+        established: Arc<Established>,
+    ) -> Result<Self> {
+        let revision = established.revision();
+        let terms = established.terms();
+        let times = terms.times();
+        let Target::Stream(target) = terms.target;
+        let selector = Selector {
+            stream: target.stream,
+            filter: target.filter.map(|filter| filter.parsed),
+            session: Arc::clone(&established.new.session),
+        };
+        let mut subscription = Self::idle(context, tree, hub, selector, times);
+        subscription.queue = Arc::clone(&established.receiver);
+        subscription.revision = revision;
+        subscription.established = Some(Arc::clone(&established));
+        match times.start {
+            Some(_) => subscription.begin_replay()?,
+            None => subscription.begin_at(established.new.position)?,
+        }
+        Ok(subscription)
+    }
+
+    fn idle(
+        context: Arc<dyn EventContext>,
+        tree: Tree,
+        hub: Arc<Hub>,
+        selector: Selector,
+        times: Times,
+    ) -> Self {
+        Self {
             context,
             tree,
             selector,
             times,
             hub,
-        };
-        subscription.phase = match times.start {
-            Some(_) => Phase::Replay(Replay::from_time(&subscription.tree, &sources, times)?),
-            None => {
-                let position = Position::newest(&subscription.tree)?;
-                subscription.join()?;
-                Phase::CatchUp(Replay::new(&sources, position, times), 0)
-            }
-        };
-        if times.start.is_none() {
-            // Usually there is nothing to read, and the receiver is ready.
-            subscription.read()?;
+            queue: Arc::default(),
+            receiver: None,
+            joined: Position::default(),
+            position: Position::default(),
+            phase: Phase::Ended,
+            ready: VecDeque::new(),
+            established: None,
+            revision: 0,
+            check_due: Instant::now(),
         }
-        Ok(subscription)
+    }
+
+    /// Begins with past events.
+    fn begin_replay(&mut self) -> Result<()> {
+        let sources = self.selector.stream.sources();
+        let replay = Replay::from_time(&self.tree, &sources, self.times)?;
+        self.position = replay.position;
+        self.phase = Phase::Replay(replay);
+        Ok(())
+    }
+
+    /// Begins with the events from a position on.
+    fn begin_at(&mut self, position: Position) -> Result<()> {
+        self.position = position;
+        self.join()?;
+        let sources = self.selector.stream.sources();
+        self.phase = Phase::CatchUp(Replay::new(&sources, position, self.times), 0);
+        // Usually there is nothing to read, and the receiver is ready.
+        self.read()
     }
 
     fn join(&mut self) -> Result<()> {
-        let receiver = self.hub.join(&self.context, &self.tree, &self.selector)?;
-        self.receiver = Some(receiver);
+        let (context, tree) = (&self.context, &self.tree);
+        self.joined = self.hub.join(context, tree, &self.selector, &self.queue)?;
+        self.receiver = Some(Arc::clone(&self.queue));
         Ok(())
     }
 
@@ -153,6 +226,11 @@ impl Subscription {
     /// The session.
     pub fn session(&self) -> &Arc<Session> {
         &self.selector.session
+    }
+
+    /// The position after the recorded events that were delivered.
+    pub fn position(&self) -> Position {
+        self.position
     }
 
     /// Whether the subscription has ended, and everything was delivered.
@@ -219,13 +297,15 @@ impl Subscription {
     fn step(&mut self) -> Step {
         if self.selector.session.is_killed() && !matches!(self.phase, Phase::Ended) {
             self.ready.clear();
-            self.end(Delivery::Terminated("the session was killed"));
+            self.end(Delivery::Terminated(Termination::SessionEnded));
         }
-        if let Some(delivery) = self.ready.pop_front() {
+        self.adopt_changes();
+        if let Some(delivery) = self.next_ready() {
             return Step::Delivery(delivery);
         }
         match &self.phase {
             Phase::Ended => Step::Ended,
+            Phase::Live(_) if self.is_check_due() => Step::MustRead,
             Phase::Replay(_) | Phase::CatchUp(..) | Phase::Rest(_) => Step::MustRead,
             Phase::Live(_) => self.live_step(),
         }
@@ -234,14 +314,14 @@ impl Subscription {
     fn live_step(&mut self) -> Step {
         while let Some(received) = self.receiver.as_ref().and_then(|receiver| receiver.take()) {
             self.receive(received);
-            if let Some(delivery) = self.ready.pop_front() {
+            if let Some(delivery) = self.next_ready() {
                 return Step::Delivery(delivery);
             }
         }
         if self.is_over() {
             self.begin_rest();
         }
-        match (self.ready.pop_front(), &self.phase) {
+        match (self.next_ready(), &self.phase) {
             (Some(delivery), _) => Step::Delivery(delivery),
             (None, Phase::Live(_)) => Step::Wait,
             (None, Phase::Ended) => Step::Ended,
@@ -280,7 +360,8 @@ impl Subscription {
             return;
         }
         match received {
-            Received::Lost(count) => self.ready.push_back(Delivery::Lost(count)),
+            Received::Interrupted => {}
+            Received::Lost(count) => self.announce(Delivery::Lost(count)),
             Received::Closed(reason) => self.end(Delivery::Terminated(reason)),
             Received::Event(event) => {
                 if self.times.include(event.time()) {
@@ -290,8 +371,103 @@ impl Subscription {
         }
     }
 
+    /// The next delivery, which is counted.
+    fn next_ready(&mut self) -> Option<Delivery> {
+        let delivery = self.ready.pop_front()?;
+        if let Delivery::Event(event) = &delivery {
+            self.position.advance(event);
+            if let Some(established) = &self.established
+                && event.source() != EventSource::Subscription
+            {
+                established.count_sent();
+            }
+        }
+        Some(delivery)
+    }
+
+    /// Adds a delivery that is no event of the stream, in the form that the subscription has for it.
+    fn announce(&mut self, delivery: Delivery) {
+        if self.established.is_none() {
+            return self.ready.push_back(delivery);
+        }
+        match delivery {
+            Delivery::Event(_) => self.ready.push_back(delivery),
+            Delivery::ReplayComplete => self.announce_change(StateChange::ReplayCompleted),
+            Delivery::Lost(_) => {
+                self.announce_change(StateChange::Suspended);
+                self.ready.push_back(delivery);
+                self.announce_change(StateChange::Resumed);
+            }
+            Delivery::Completed => {}
+            Delivery::Terminated(reason) => self.announce_change(StateChange::Terminated(reason)),
+        }
+    }
+
+    fn announce_change(&mut self, change: StateChange) {
+        let now = self.tree.store().now();
+        let established = self.established.as_ref();
+        let event = established.and_then(|one| one.state_change(now, change));
+        self.ready.extend(event.map(Delivery::Event));
+    }
+
+    /// Adopts the changes of an established subscription.
+    fn adopt_changes(&mut self) {
+        let Some(established) = self.established.clone() else {
+            return;
+        };
+        let revision = established.revision();
+        if revision == self.revision || matches!(self.phase, Phase::Ended) {
+            return;
+        }
+        self.revision = revision;
+        match established.end() {
+            Some(End::Deleted) => {
+                self.ready.clear();
+                self.leave();
+                self.phase = Phase::Ended;
+            }
+            Some(End::Terminated(reason)) => {
+                self.ready.clear();
+                self.end(Delivery::Terminated(reason));
+            }
+            None => self.adopt_terms(&established),
+        }
+    }
+
+    /// Adopts new terms. What was selected before is delivered before the notification of the change.
+    fn adopt_terms(&mut self, established: &Established) {
+        let terms = established.terms();
+        let Target::Stream(target) = terms.target;
+        self.selector.filter = target.filter.map(|filter| filter.parsed);
+        self.times.stop = terms.stop;
+        if let Phase::Replay(replay) | Phase::CatchUp(replay, _) = &mut self.phase {
+            replay.set_stop(terms.stop);
+        }
+        let receiver = self.receiver.clone();
+        let queued = receiver.map(|receiver| self.hub.change(&self.selector, &receiver));
+        for received in queued.into_iter().flatten() {
+            match (received, &self.phase) {
+                (Received::Event(event), Phase::CatchUp(..)) => {
+                    // It is read again, unless it is not recorded.
+                    if event.source() == EventSource::Server {
+                        self.queue.push(event);
+                    }
+                }
+                (received, _) => self.receive(received),
+            }
+        }
+        if let Phase::CatchUp(replay, _) = &mut self.phase {
+            replay.read_on(&self.selector.stream.sources());
+        }
+        self.announce_change(StateChange::Modified);
+    }
+
+    fn is_check_due(&self) -> bool {
+        self.established.is_some() && Instant::now() >= self.check_due
+    }
+
     fn end(&mut self, last: Delivery) {
-        self.ready.push_back(last);
+        self.announce(last);
         self.leave();
         self.phase = Phase::Ended;
     }
@@ -301,6 +477,14 @@ impl Subscription {
     /// # Errors
     /// Those of the engine.
     pub fn read(&mut self) -> Result<()> {
+        if let Some(established) = self.established.clone()
+            && self.is_check_due()
+        {
+            self.reopen()?;
+            established.check(&*self.context, &self.tree)?;
+            self.check_due = Instant::now() + CHECK_INTERVAL;
+            self.adopt_changes();
+        }
         let (Phase::Replay(replay) | Phase::CatchUp(replay, _) | Phase::Rest(replay)) =
             &mut self.phase
         else {
@@ -320,6 +504,14 @@ impl Subscription {
         self.advance()
     }
 
+    /// Opens the anchor again if its modules were replaced.
+    fn reopen(&mut self) -> Result<()> {
+        if !self.tree.is_current()? {
+            self.tree = self.context.reopened(&self.tree)?;
+        }
+        Ok(())
+    }
+
     /// Begins the next phase, after all past events of this one were read.
     fn advance(&mut self) -> Result<()> {
         let sources = self.selector.stream.sources();
@@ -329,7 +521,7 @@ impl Subscription {
         }
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::Replay(_) if is_over => {
-                self.ready.push_back(Delivery::ReplayComplete);
+                self.announce(Delivery::ReplayComplete);
                 self.end(Delivery::Completed);
             }
             Phase::Replay(mut replay) => {
@@ -345,10 +537,10 @@ impl Subscription {
                     return Ok(());
                 }
                 if self.times.start.is_some() {
-                    self.ready.push_back(Delivery::ReplayComplete);
+                    self.announce(Delivery::ReplayComplete);
                 }
                 if lost > 0 {
-                    self.ready.push_back(Delivery::Lost(lost));
+                    self.announce(Delivery::Lost(lost));
                 }
                 self.phase = Phase::Live(replay.position);
             }
@@ -360,15 +552,25 @@ impl Subscription {
 
     fn deliver(&mut self, page: ReplayPage) -> Result<()> {
         if page.deleted > 0 {
-            self.ready.push_back(Delivery::Lost(page.deleted));
+            self.announce(Delivery::Lost(page.deleted));
         }
         for (number, event) in page.events.iter().enumerate() {
+            if !self.position.is_before(event) {
+                continue;
+            }
             match self.selector.select(&*self.context, &self.tree, event, 1) {
-                Ok(selected) => self.ready.extend(selected.map(Delivery::Event)),
+                Ok(Selected::Event(event)) => self.ready.push_back(Delivery::Event(event)),
+                Ok(Selected::OtherStream) => {}
+                // The hub counts those that it selects.
+                Ok(Selected::Excluded) => {
+                    if self.receiver.is_none() || !self.joined.is_before(event) {
+                        self.queue.exclude();
+                    }
+                }
                 // Without the rules, nothing of the page may be delivered.
                 Err(error) => {
                     let rest = page.events.len() - number;
-                    self.ready.push_back(Delivery::Lost(rest as u64));
+                    self.announce(Delivery::Lost(rest as u64));
                     return Err(error);
                 }
             }
@@ -380,6 +582,9 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         self.leave();
+        if let Some(established) = &self.established {
+            established.finish(End::Deleted);
+        }
     }
 }
 
@@ -389,25 +594,4 @@ enum Step {
     MustRead,
     Wait,
     Ended,
-}
-
-/// Rejects times that RFC 5277 §2.1.1 does not allow.
-fn check_times(times: Times, now: Timestamp) -> Result<()> {
-    let wrong = match times {
-        Times {
-            start: Some(start), ..
-        } if start > now => "the start time is in the future",
-        Times {
-            start: Some(start),
-            stop: Some(stop),
-        } if stop < start => "the stop time is before the start time",
-        Times {
-            start: None,
-            stop: Some(stop),
-        } if stop < now => {
-            "the stop time is in the past: without a start time, no events are replayed"
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::from(DataError::new(ErrorTag::InvalidValue, wrong)))
 }

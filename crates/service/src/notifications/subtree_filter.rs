@@ -5,6 +5,7 @@ use espalier_yang::{DataError, ErrorTag, Schema};
 use quick_xml::events::{BytesStart, Event as Token};
 use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
+use serde_json::Value as Json;
 
 /// The maximum nesting of a filter.
 pub const SUBTREE_FILTER_DEPTH_MAX: usize = 100;
@@ -44,6 +45,29 @@ impl SubtreeFilter {
         let mut reader = NsReader::from_str(text);
         let nodes = parse_children(&mut reader, 0)?.0;
         Ok(Self { nodes })
+    }
+
+    /// Parses a filter that is an object: members with values are content match nodes, members without are selection
+    /// nodes. Names have their modules as in RFC 7951; one without a module is that of any.
+    ///
+    /// # Errors
+    /// `malformed-message` for text that is no object; `unknown-namespace`; `too-big` beyond
+    /// [`SUBTREE_FILTER_DEPTH_MAX`].
+    pub fn parse_json(schema: &Schema, text: &str) -> Result<Self, DataError> {
+        let object = serde_json::from_str::<Json>(text).map_err(|error| {
+            let message = format!("the filter is no JSON: {error}");
+            DataError::new(ErrorTag::MalformedMessage, message)
+        })?;
+        match &object {
+            Json::Object(_) => {
+                let nodes = parse_members(schema, &object, None, 0)?;
+                Ok(Self { nodes })
+            }
+            _ => {
+                let message = "the filter is no object";
+                Err(DataError::new(ErrorTag::MalformedMessage, message))
+            }
+        }
     }
 
     /// Whether the filter selects anything of a tree.
@@ -98,14 +122,72 @@ fn matches_text(value: &str, text: &str) -> bool {
     value == text || (value.contains(':') && text.contains(':') && local(value) == local(text))
 }
 
+/// The nodes that the members of an object are. A name without a module is in the module of the object.
+fn parse_members(
+    schema: &Schema,
+    object: &Json,
+    within: Option<&str>,
+    depth: usize,
+) -> Result<Vec<FilterNode>, DataError> {
+    let mut nodes = Vec::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        let (namespace, name) = match name.split_once(':') {
+            None => (within.map(str::to_owned), name.as_str()),
+            Some((module, name)) => {
+                let id = schema.module_by_name(module).ok_or_else(|| {
+                    let message = format!("the filter has an unknown module “{module}”");
+                    DataError::new(ErrorTag::UnknownNamespace, message)
+                })?;
+                (Some(schema.module(id).namespace.to_string()), name)
+            }
+        };
+        let single = std::slice::from_ref(value);
+        let values = value.as_array().map_or(single, Vec::as_slice);
+        for value in values {
+            let kind = member_kind(schema, value, namespace.as_deref(), depth + 1)?;
+            let (namespace, name) = (namespace.clone(), name.to_owned());
+            nodes.push(FilterNode {
+                namespace,
+                name,
+                kind,
+            });
+        }
+    }
+    Ok(nodes)
+}
+
+/// What a member of an object is.
+fn member_kind(
+    schema: &Schema,
+    value: &Json,
+    namespace: Option<&str>,
+    depth: usize,
+) -> Result<FilterKind, DataError> {
+    if depth > SUBTREE_FILTER_DEPTH_MAX {
+        return Err(too_deep());
+    }
+    Ok(match value {
+        Json::Null | Json::Array(_) => FilterKind::Selection,
+        Json::Object(object) if object.is_empty() => FilterKind::Selection,
+        Json::String(text) if text.is_empty() => FilterKind::Selection,
+        Json::Object(_) => FilterKind::Containment(parse_members(schema, value, namespace, depth)?),
+        Json::String(text) => FilterKind::ContentMatch(text.clone()),
+        Json::Bool(_) | Json::Number(_) => FilterKind::ContentMatch(value.to_string()),
+    })
+}
+
+fn too_deep() -> DataError {
+    let message = format!("a filter has at most {SUBTREE_FILTER_DEPTH_MAX} levels");
+    DataError::new(ErrorTag::TooBig, message)
+}
+
 /// Parses sibling elements up to the end of their parent; returns the text between them too.
 fn parse_children(
     reader: &mut NsReader<&[u8]>,
     depth: usize,
 ) -> Result<(Vec<FilterNode>, String), DataError> {
     if depth > SUBTREE_FILTER_DEPTH_MAX {
-        let message = format!("a filter has at most {SUBTREE_FILTER_DEPTH_MAX} levels");
-        return Err(DataError::new(ErrorTag::TooBig, message));
+        return Err(too_deep());
     }
     let (mut nodes, mut text) = (Vec::new(), String::new());
     loop {

@@ -1,12 +1,12 @@
-//! The event streams of `nc-notifications` (RFC 5277 §3.4) and `ietf-subscribed-notifications` (RFC 8639 §3.1), where the
-//! models of the anchor have these modules.
+//! The event streams of `nc-notifications` (RFC 5277 §3.4), where the models of the anchor have it, and the streams and
+//! subscriptions of `ietf-subscribed-notifications` (RFC 8639 §3.1, §3.3).
 
 use espalier_store::{ProviderError, ProviderRequest, Result};
 use espalier_yang::data::DataTree;
 
 use super::anchor_state::AnchorState;
 use super::state_nodes::StateNodes;
-use crate::notifications::{Stream, StreamInfo};
+use crate::notifications::{SUBSCRIBED, Stream, StreamInfo};
 use crate::time_text::time_text;
 
 /// The streams of a served anchor.
@@ -48,7 +48,7 @@ pub(super) fn subscribed(
     request: &ProviderRequest,
 ) -> std::result::Result<DataTree, ProviderError> {
     let streams = streams_of(state)?;
-    let top = ("ietf-subscribed-notifications", "streams");
+    let top = (SUBSCRIBED, "streams");
     Ok(StateNodes::tree(&request.schema, top, |list| {
         for stream in &streams {
             list.inner("stream", |entry| {
@@ -63,5 +63,18 @@ pub(super) fn subscribed(
                 }
             });
         }
+    }))
+}
+
+/// `/subscriptions`.
+pub(super) fn subscriptions(
+    state: &AnchorState,
+    request: &ProviderRequest,
+) -> std::result::Result<DataTree, ProviderError> {
+    let anchor = state.served.anchor.running().anchor_id();
+    let established = state.sources.established.of_anchor(anchor);
+    let top = (SUBSCRIBED, "subscriptions");
+    Ok(StateNodes::tree(&request.schema, top, |list| {
+        established.iter().for_each(|one| one.add_to(list));
     }))
 }

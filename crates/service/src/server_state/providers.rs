@@ -30,7 +30,7 @@ struct Provided {
 }
 
 /// The top-level nodes with state, as the tree of the state has them.
-const PROVIDED: [Provided; 8] = [
+const PROVIDED: [Provided; 9] = [
     Provided {
         module: "ietf-yang-schema-mount",
         path: &["schema-mounts"],
@@ -65,6 +65,11 @@ const PROVIDED: [Provided; 8] = [
         module: "ietf-subscribed-notifications",
         path: &["streams"],
         build: event_streams::subscribed,
+    },
+    Provided {
+        module: "ietf-subscribed-notifications",
+        path: &["subscriptions"],
+        build: event_streams::subscriptions,
     },
     Provided {
         module: NACM_MODULE,

@@ -76,6 +76,14 @@ impl<'s> StateNodes<'s> {
         is_added
     }
 
+    /// Adds an `anydata` with JSON text as its content.
+    pub fn any(&mut self, name: &str, content: &str) {
+        if let Some(id) = self.child(name) {
+            let content = Content::Any(content.into());
+            self.nodes.push(DataNode::new(id, content));
+        }
+    }
+
     /// Adds the entries of a leaf-list.
     pub fn leaf_list<T: AsRef<str>>(&mut self, name: &str, texts: impl IntoIterator<Item = T>) {
         for text in texts {

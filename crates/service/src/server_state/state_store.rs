@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use crate::access::NACM_MODULE;
 use crate::modules;
+use crate::notifications::SUBSCRIBED;
 
 /// The dataspace, and the name of its schema set.
 const DATASPACE: &str = "state";
@@ -20,20 +21,21 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 9] = [
+const STATE_MODULES: [&str; 10] = [
     "espalier-modules",
     "espalier-notifications",
     "ietf-factory-default",
     "ietf-netconf",
     "ietf-netconf-monitoring",
     "ietf-restconf-monitoring",
+    SUBSCRIBED,
     "ietf-yang-library",
     "ietf-yang-schema-mount",
     NACM_MODULE,
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 12] = [
+const IMPLEMENTED: [&str; 14] = [
     "espalier-access",
     "espalier-modules",
     "espalier-notifications",
@@ -44,6 +46,8 @@ const IMPLEMENTED: [&str; 12] = [
     "ietf-netconf-monitoring",
     "ietf-netconf-notifications",
     "ietf-restconf-monitoring",
+    "ietf-restconf-subscribed-notifications",
+    SUBSCRIBED,
     "ietf-yang-library",
     NACM_MODULE,
 ];
@@ -57,6 +61,20 @@ const NETCONF_FEATURES: [&str; 7] = [
     "validate",
     "writable-running",
     "xpath",
+];
+
+/// The features of `ietf-subscribed-notifications`: those of dynamic subscriptions.
+const SUBSCRIBED_FEATURES: [&str; 5] = ["encode-json", "encode-xml", "replay", "subtree", "xpath"];
+
+/// The modules that the others import.
+const IMPORTED: [&str; 7] = [
+    "ietf-inet-types",
+    "ietf-interfaces",
+    "ietf-ip",
+    "ietf-network-instance",
+    "ietf-restconf",
+    "ietf-yang-schema-mount",
+    "ietf-yang-types",
 ];
 
 /// Whether a module has state of the server.
@@ -90,8 +108,7 @@ pub(crate) fn defines(schema: &Schema, module: &str, name: &str) -> bool {
 
 /// The implemented modules, and those that they import.
 pub(super) fn modules() -> impl Iterator<Item = &'static StandardModule> {
-    let imported = ["ietf-inet-types", "ietf-yang-types"];
-    let names = IMPLEMENTED.into_iter().chain(imported);
+    let names = IMPLEMENTED.into_iter().chain(IMPORTED);
     names.filter_map(|name| modules::module(name).or_else(|| standard::module(name, None)))
 }
 
@@ -99,13 +116,16 @@ fn source() -> SchemaSource {
     SchemaSource {
         modules: modules().map(StandardModule::source).collect(),
         implement: IMPLEMENTED.map(str::to_owned).to_vec(),
-        features: BTreeMap::from([("ietf-netconf".to_owned(), netconf_features())]),
+        features: BTreeMap::from([
+            ("ietf-netconf".to_owned(), only(&NETCONF_FEATURES)),
+            (SUBSCRIBED.to_owned(), only(&SUBSCRIBED_FEATURES)),
+        ]),
         ..SchemaSource::default()
     }
 }
 
-fn netconf_features() -> Features {
-    Features::Only(NETCONF_FEATURES.map(str::to_owned).into())
+fn only(names: &[&str]) -> Features {
+    Features::Only(names.iter().map(|&name| name.to_owned()).collect())
 }
 
 /// The schema of the server's own state and operations.
@@ -123,7 +143,7 @@ pub fn schema() -> Result<Arc<Schema>> {
 
 /// The store. Its models are compiled when it is first used.
 #[derive(Default)]
-pub(super) struct StateStore(Mutex<Option<Store>>);
+pub(crate) struct StateStore(Mutex<Option<Store>>);
 
 impl StateStore {
     /// Creates the operational datastore of the state of a served anchor.

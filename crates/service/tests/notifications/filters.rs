@@ -28,6 +28,7 @@ fn matching(fixture: &Fixture, filter: EventFilter) -> Vec<usize> {
         filter: Some(Arc::new(filter)),
         start: Some(NOON),
         stop: None,
+        from: None,
     });
     let mut found = Vec::new();
     while let Delivery::Event(event) = next(&mut subscription) {

@@ -2,6 +2,7 @@
 
 mod access;
 mod commits;
+mod established;
 mod filters;
 mod fixture;
 mod kill;

@@ -61,7 +61,8 @@ pub enum Canonical {
     Time,
     /// `ietf-yang-types:xpath1.0`.
     XPath,
-    /// `ietf-netconf-acm:node-instance-identifier`.
+    /// `ietf-netconf-acm:node-instance-identifier`, and `stream-xpath-filter` of `ietf-subscribed-notifications`: names
+    /// of modules that the schema does not have are accepted.
     NodeInstanceIdentifier,
 }
 

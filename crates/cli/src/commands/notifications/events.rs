@@ -84,6 +84,7 @@ impl Events {
             filter: filter.map(Arc::new),
             start: times.start,
             stop: times.stop,
+            from: None,
         })?;
         while !subscription.is_ended() {
             match subscription.next(WAIT)? {

@@ -83,6 +83,6 @@ fn event_time(text: &str) -> espalier_store::Result<espalier_store::Timestamp> {
 }
 
 /// The failure of a stream that has ended early.
-pub fn terminated(reason: &str) -> Failure {
+pub fn terminated(reason: impl std::fmt::Display) -> Failure {
     Failure::data(format!("the subscription ended: {reason}"))
 }

@@ -5,5 +5,6 @@ mod change_modules;
 mod get_schema;
 mod parameters;
 mod server_operation;
+mod subscriptions;
 
 pub(crate) use server_operation::ServerOperation;

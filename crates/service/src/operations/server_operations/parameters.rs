@@ -6,7 +6,6 @@ use espalier_yang::data::{
     json, xml,
 };
 use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
-use serde_json::Value as Json;
 
 use crate::operations::OperationCall;
 
@@ -71,7 +70,7 @@ pub(super) fn config_tree(schema: &Schema, document: &str) -> Result<DataTree> {
     };
     let mut builder = TreeBuilder::new();
     let (root, sink) = (Root::Datastore, &mut builder);
-    let parsed = match raw_xml(document) {
+    let parsed = match xml::raw_xml(document) {
         Some(text) => xml::parse(schema, root, text.as_bytes(), sink, &options).map(drop),
         None => json::parse(schema, root, document.as_bytes(), sink, &options).map(drop),
     };
@@ -79,14 +78,5 @@ pub(super) fn config_tree(schema: &Schema, document: &str) -> Result<DataTree> {
         Ok(()) => Ok(builder.finish()?),
         Err(ParseError::Invalid(errors)) => Err(Error::Data(errors)),
         Err(error) => Err(Error::data(ErrorTag::OperationFailed, error.to_string())),
-    }
-}
-
-/// The XML of a `config` that came as XML.
-fn raw_xml(document: &str) -> Option<String> {
-    let mut object: Json = serde_json::from_str(document).ok()?;
-    match object.get_mut(xml::RAW_XML_MEMBER)?.take() {
-        Json::String(text) => Some(text),
-        _ => None,
     }
 }

@@ -4,8 +4,9 @@ use espalier_store::Result;
 use espalier_yang::data::DataTree;
 use espalier_yang::{NodeId, Schema};
 
-use super::{base, change_modules, get_schema};
+use super::{base, change_modules, get_schema, subscriptions};
 use crate::datastore::SessionDatastore;
+use crate::notifications::SUBSCRIBED;
 use crate::operations::OperationCall;
 
 /// Runs an operation for a session.
@@ -20,7 +21,7 @@ pub(crate) struct ServerOperation {
 }
 
 /// The operations, by module and name.
-const OPERATIONS: [ServerOperation; 15] = [
+const OPERATIONS: [ServerOperation; 19] = [
     of("espalier-modules", "change-modules", change_modules::run),
     of(
         "espalier-notifications",
@@ -40,6 +41,14 @@ const OPERATIONS: [ServerOperation; 15] = [
     of("ietf-netconf", "validate", base::validate),
     of("ietf-netconf-monitoring", "get-schema", get_schema::run),
     of("ietf-netconf", "close-session", base::close_session),
+    of(SUBSCRIBED, "delete-subscription", subscriptions::delete),
+    of(
+        SUBSCRIBED,
+        "establish-subscription",
+        subscriptions::establish,
+    ),
+    of(SUBSCRIBED, "kill-subscription", subscriptions::kill),
+    of(SUBSCRIBED, "modify-subscription", subscriptions::modify),
 ];
 
 const fn of(module: &'static str, name: &'static str, run: Run) -> ServerOperation {

@@ -3,8 +3,8 @@
 use super::invocations;
 use super::requests::{
     break_lock, cancel, commit, confirmed_commit, create, delete, delete_in, discard, edit,
-    edit_with, json, load, load_over, lock, merge, partial_lock, read, read_in, replace, set,
-    set_in, unlock,
+    edit_with, invoke, json, load, load_over, lock, merge, partial_lock, read, read_in, replace,
+    set, set_in, unlock,
 };
 use crate::everywhere::{Case, ContentChoice, Format, Operation, Read};
 
@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         locks(),
         earlier_versions(),
         invocations::denied(),
+        notifications(),
     ]
 }
 
@@ -236,4 +237,24 @@ fn earlier_versions() -> Case {
         .ok(Operation::Rollback { version: 1 })
         .ok(Operation::Rollback { version: 0 })
         .ok(read("/orchard:tree"))
+}
+
+fn notifications() -> Case {
+    Case::new("denied notifications")
+        .fails(
+            "access-denied",
+            invoke(
+                "/espalier-notifications:send-notification",
+                json(
+                    r#"{"espalier-notifications:input":{"content":{"orchard:ripe":{"kind":"pear"}}}}"#,
+                ),
+            ),
+        )
+        .fails(
+            "access-denied",
+            invoke(
+                "/ietf-subscribed-notifications:kill-subscription",
+                json(r#"{"ietf-subscribed-notifications:input":{"id":7}}"#),
+            ),
+        )
 }

@@ -10,6 +10,7 @@ mod history;
 mod invocations;
 mod locks;
 mod modules;
+mod notifications;
 mod reads;
 mod regressions;
 mod requests;
@@ -68,6 +69,7 @@ pub fn cases() -> Vec<(&'static str, Vec<Case>)> {
         ("datastores", datastores::cases()),
         ("history", history::cases()),
         ("invocations", invocations::cases()),
+        ("notifications", notifications::cases()),
         ("regressions", regressions::cases()),
         ("modules", modules::cases()),
     ]

@@ -23,6 +23,15 @@ use crate::schema::{NodeId, NodeKind, Schema};
 /// The member that holds XML that is not data of the schema, as a string.
 pub const RAW_XML_MEMBER: &str = "espalier:xml";
 
+/// The XML that is the content of an `anyxml` or `anydata`, if it is stored unchanged.
+pub fn raw_xml(content: &str) -> Option<String> {
+    let mut object: Json = serde_json::from_str(content).ok()?;
+    match object.get_mut(RAW_XML_MEMBER)?.take() {
+        Json::String(text) => Some(text),
+        _ => None,
+    }
+}
+
 /// The namespace of the element that holds JSON that is not data of the schema, as text.
 pub const RAW_JSON_NAMESPACE: &str = "urn:espalier:json";
 

@@ -106,10 +106,17 @@ impl<'i> TypeCopier<'i> {
             false => secrecy,
         };
         let key = (compiled.address(), name, secrecy);
-        if let Some(copied) = self.copied.get(&key) {
+        if let Some(copied) = self.copied.get(&key)
+            && !names_any_module(node)
+        {
             return Ok(Arc::clone(copied));
         }
-        let copied = Arc::new(self.copy_type(compiled, key.1.clone(), secrecy)?);
+        let mut copied = self.copy_type(compiled, key.1.clone(), secrecy)?;
+        if names_any_module(node) {
+            copied.canonical = Canonical::NodeInstanceIdentifier;
+            return Ok(Arc::new(copied));
+        }
+        let copied = Arc::new(copied);
         self.copied.insert(key, Arc::clone(&copied));
         Ok(copied)
     }
@@ -268,6 +275,13 @@ fn canonical(compiled: ffi::Type<'_>) -> Canonical {
         "node-instance-identifier" => Canonical::NodeInstanceIdentifier,
         _ => Canonical::BuiltIn,
     }
+}
+
+/// Whether the expressions of a leaf name all modules of a server (RFC 8639 §2.2): the server's own schema has the leaf
+/// and not the modules of the data.
+fn names_any_module(node: ffi::Node<'_>) -> bool {
+    let is_of = |module: ffi::Module<'_>| module.name() == "ietf-subscribed-notifications";
+    node.name() == "stream-xpath-filter" && node.module().is_some_and(is_of)
 }
 
 /// The maximum number of typedefs in a chain; libyang rejects cycles.

@@ -1,0 +1,145 @@
+//! Dynamic subscriptions (RFC 8639 §2.4), which the operations of `ietf-subscribed-notifications` establish.
+
+use std::sync::Arc;
+
+use espalier_store::{Result, Timestamp};
+use espalier_yang::data::{Content, DataNode, DataTree};
+use espalier_yang::{NodeId, Schema};
+
+use super::SessionDatastore;
+use super::call::Call;
+use crate::audit::AuditOperation;
+use crate::notifications::{
+    Encoding, End, NewEstablished, Place, Request, SUBSCRIBED, StreamFilter, Subscription,
+    SubscriptionId, Target, Termination, Terms,
+};
+use crate::server_state::StateNodes;
+
+impl SessionDatastore {
+    /// Begins to receive the notifications of a subscription that this session established with the operation
+    /// `establish-subscription`; over HTTP, that the user established. Dropping the result ends the subscription.
+    ///
+    /// # Errors
+    /// `invalid-value` if there is no such subscription; `in-use` if its notifications are received already; those of
+    /// the engine.
+    pub fn open_subscription(&self, id: SubscriptionId) -> Result<Subscription> {
+        self.counted(Call::new(AuditOperation::Subscribe), |_| {
+            let tree = self.running_tree()?;
+            self.service.open_established(&self.session, tree, id)
+        })
+    }
+
+    /// The encoding of the notifications of a subscription of this session.
+    ///
+    /// # Errors
+    /// `invalid-value` if there is no such subscription.
+    pub fn subscription_encoding(&self, id: SubscriptionId) -> Result<Encoding> {
+        let all = self.service.notifications().established();
+        let anchor = self.governed().anchor_id();
+        let one = all.get(id, anchor, Some(&self.session), Request::Delete)?;
+        Ok(one.encoding())
+    }
+
+    /// Completes the output of an operation for a front end that sends notifications at URLs below `base`: if the
+    /// operation established a subscription, the output gets its `uri` (RFC 8650 §3.1), and the subscription gets this
+    /// encoding, if the subscriber did not choose another one.
+    ///
+    /// # Errors
+    /// `invalid-value` if the subscription has ended.
+    pub fn with_subscription_uri(
+        &self,
+        operation: Option<NodeId>,
+        mut output: DataTree,
+        base: &str,
+        encoding: Encoding,
+    ) -> Result<DataTree> {
+        let schema = self.schema();
+        let is_establish = operation.is_some_and(|operation| {
+            let node = schema.node(operation);
+            let module = &*schema.module(node.module).name;
+            (module, &*node.name) == (SUBSCRIBED, "establish-subscription")
+        });
+        let Some(top) = output.nodes.first_mut().filter(|_| is_establish) else {
+            return Ok(output);
+        };
+        let mut leaves = top.children().iter();
+        let id = leaves.find(|leaf| &*schema.node(leaf.node).name == "id");
+        let id = id.and_then(|id| id.value()?.to_string().parse().ok());
+        let id = SubscriptionId(id.unwrap_or_default());
+        let uri = format!("{base}/{}", id.0);
+        let with_uri = StateNodes::nodes_in(schema, operation, "output", |output| {
+            output.leaf("ietf-restconf-subscribed-notifications:uri", &uri);
+        });
+        let all = self.service.notifications().established();
+        let anchor = self.governed().anchor_id();
+        let one = all.get(id, anchor, Some(&self.session), Request::Establish)?;
+        one.set_place(Place { uri, encoding });
+        if let Content::Inner(children) = &mut top.content {
+            children.extend(with_uri.iter().flat_map(DataNode::children).cloned());
+        }
+        Ok(output)
+    }
+
+    /// Establishes a subscription. Returns its number, and the time from which past events are available, if they are
+    /// requested and that is later. `schema` is that of the operation.
+    pub(crate) fn establish(
+        &self,
+        schema: &Arc<Schema>,
+        terms: Terms,
+        encoding: Option<Encoding>,
+    ) -> Result<(SubscriptionId, Option<Timestamp>)> {
+        let tree = self.running_tree()?;
+        let Target::Stream(target) = &terms.target;
+        let stream = target.stream.name();
+        let mut streams = self.streams()?.into_iter();
+        let info = streams.find(|info| info.name == stream);
+        let available = info.and_then(|info| info.aged.or(info.created));
+        let revised = available.filter(|&time| target.start.is_some_and(|start| time > start));
+        let id = self.service.establish(&tree, |position| NewEstablished {
+            session: Arc::clone(&self.session),
+            schema: Arc::clone(schema),
+            anchor: tree.anchor_id(),
+            terms,
+            encoding,
+            position,
+        })?;
+        Ok((id, revised))
+    }
+
+    /// Replaces the filter and the stop time of a subscription of this session; without a stop time, that remains.
+    pub(crate) fn modify_subscription(
+        &self,
+        id: SubscriptionId,
+        filter: Option<StreamFilter>,
+        stop: Option<Timestamp>,
+    ) -> Result<()> {
+        let anchor = self.governed().anchor_id();
+        let all = self.service.notifications().established();
+        let one = all.get(id, anchor, Some(&self.session), Request::Modify)?;
+        let mut terms = one.terms();
+        let Target::Stream(target) = &mut terms.target;
+        target.filter = filter;
+        terms.stop = stop.or(terms.stop);
+        terms.check(self.governed().store().now())?;
+        one.modify(terms);
+        Ok(())
+    }
+
+    /// Ends a subscription of this session.
+    pub(crate) fn delete_subscription(&self, id: SubscriptionId) -> Result<()> {
+        let anchor = self.governed().anchor_id();
+        let all = self.service.notifications().established();
+        let one = all.get(id, anchor, Some(&self.session), Request::Delete)?;
+        all.end(&one, End::Deleted);
+        Ok(())
+    }
+
+    /// Ends any subscription of the anchor.
+    pub(crate) fn kill_subscription(&self, id: SubscriptionId) -> Result<()> {
+        let anchor = self.governed().anchor_id();
+        let all = self.service.notifications().established();
+        let one = all.get(id, anchor, None, Request::Delete)?;
+        all.end(&one, End::Terminated(Termination::Killed));
+        Ok(())
+    }
+}

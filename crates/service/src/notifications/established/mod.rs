@@ -1,0 +1,29 @@
+//! Dynamic subscriptions (RFC 8639 §2.4): those that a session establishes with an operation.
+//!
+//! | file | content |
+//! |---|---|
+//! | `target.rs` | what is subscribed to, and the terms |
+//! | `record.rs` | an established subscription |
+//! | `registry.rs` | those of a service, with their limits |
+//! | `named_filter.rs` | the filters in the configuration |
+//! | `state_change.rs` | the notifications about a subscription |
+//! | `error.rs` | the errors of the operations |
+
+mod error;
+mod named_filter;
+mod record;
+mod registry;
+mod state_change;
+mod target;
+
+pub(crate) use error::{Request, SubscriptionError};
+pub(crate) use named_filter::named_filter;
+pub use record::{ESTABLISHED_OPEN_WAIT, SubscriptionId};
+pub(crate) use record::{End, Established, NewEstablished, Place};
+pub(crate) use registry::EstablishedSubscriptions;
+pub use registry::{ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX};
+pub(super) use state_change::StateChange;
+pub(crate) use target::{GivenFilter, StreamFilter, StreamTarget, Target, Terms};
+
+/// The module.
+pub(crate) const SUBSCRIBED: &str = "ietf-subscribed-notifications";

@@ -1,0 +1,279 @@
+//! An established subscription, shared by its receiver, the operations and the state of the server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use espalier_store::{Result, Timestamp, Tree};
+use espalier_yang::{InstancePath, Schema};
+use parking_lot::Mutex;
+
+use super::super::context::EventContext;
+use super::super::encoding::Encoding;
+use super::super::event::Event;
+use super::super::position::Position;
+use super::super::receiver::Receiver;
+use super::super::stream::Stream;
+use super::super::termination::Termination;
+use super::state_change::StateChange;
+use super::target::{GivenFilter, StreamFilter, Target, Terms};
+use super::{SUBSCRIBED, named_filter, state_change};
+use crate::server_state::StateNodes;
+use crate::session::{Session, Transport};
+
+/// A subscription that nobody receives from ends this long after it was established.
+pub const ESTABLISHED_OPEN_WAIT: Duration = Duration::from_secs(60);
+
+/// The number of a subscription. Unique in a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubscriptionId(pub u32);
+
+/// How a front end sends the notifications of a subscription.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Where they are (RFC 8650 §3.1); empty for nowhere.
+    pub uri: String,
+    /// Their encoding, if the subscriber did not choose one.
+    pub encoding: Encoding,
+}
+
+/// How a subscription ends before its stop time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By its subscriber: there is no notification.
+    Deleted,
+    /// Otherwise.
+    Terminated(Termination),
+}
+
+/// The description of a new subscription.
+pub(crate) struct NewEstablished {
+    pub session: Arc<Session>,
+    /// The schema of the operation.
+    pub schema: Arc<Schema>,
+    /// The number of the anchor.
+    pub anchor: u64,
+    pub terms: Terms,
+    pub encoding: Option<Encoding>,
+    /// The first event, without a replay.
+    pub position: Position,
+}
+
+/// An established subscription.
+pub(crate) struct Established {
+    pub id: SubscriptionId,
+    pub new: NewEstablished,
+    pub receiver: Arc<Receiver>,
+    established: Timestamp,
+    is_opened: AtomicBool,
+    sent: AtomicU64,
+    changes: Mutex<Changes>,
+    /// Increases with each change.
+    revision: AtomicU64,
+}
+
+struct Changes {
+    terms: Terms,
+    place: Place,
+    end: Option<End>,
+}
+
+impl Established {
+    pub fn new(id: SubscriptionId, new: NewEstablished, now: Timestamp) -> Self {
+        let terms = new.terms.clone();
+        Self {
+            id,
+            receiver: Arc::default(),
+            established: now,
+            is_opened: AtomicBool::new(false),
+            sent: AtomicU64::new(0),
+            changes: Mutex::new(Changes {
+                terms,
+                place: Place::default(),
+                end: None,
+            }),
+            revision: AtomicU64::new(0),
+            new,
+        }
+    }
+
+    /// Whether a session is that of the subscriber. Over HTTP a user is the subscriber (RFC 8650 §3).
+    pub fn is_of(&self, session: &Session) -> bool {
+        let own = &self.new.session;
+        let is_http =
+            |one: &Session| matches!(one.transport(), Transport::Http | Transport::UnixSocket);
+        match is_http(own) && is_http(session) {
+            true => own.caller() == session.caller(),
+            false => std::ptr::eq(&**own, session),
+        }
+    }
+
+    /// Whether it has ended, or nobody opened it in time.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        let is_forgotten = !self.is_opened.load(Ordering::Acquire)
+            && now.since(self.established) >= ESTABLISHED_OPEN_WAIT;
+        is_forgotten || self.changes.lock().end.is_some()
+    }
+
+    /// Whether somebody receives from it.
+    pub fn is_opened(&self) -> bool {
+        self.is_opened.load(Ordering::Acquire)
+    }
+
+    /// Marks it as opened; returns whether it was not.
+    pub fn open(&self) -> bool {
+        !self.is_opened.swap(true, Ordering::AcqRel)
+    }
+
+    /// Counts changes, for the receiver.
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> Terms {
+        self.changes.lock().terms.clone()
+    }
+
+    /// How it ended.
+    pub fn end(&self) -> Option<End> {
+        self.changes.lock().end
+    }
+
+    /// The encoding of its notifications.
+    pub fn encoding(&self) -> Encoding {
+        let default = || self.changes.lock().place.encoding;
+        self.new.encoding.unwrap_or_else(default)
+    }
+
+    /// Sets how a front end sends the notifications.
+    pub fn set_place(&self, place: Place) {
+        self.changes.lock().place = place;
+    }
+
+    /// Replaces the terms.
+    pub fn modify(&self, terms: Terms) {
+        self.changes.lock().terms = terms;
+        self.changed();
+    }
+
+    /// Ends it, if it has not ended.
+    pub fn finish(&self, end: End) {
+        self.changes.lock().end.get_or_insert(end);
+        self.changed();
+    }
+
+    fn changed(&self) {
+        self.revision.fetch_add(1, Ordering::AcqRel);
+        self.receiver.interrupt();
+    }
+
+    /// Counts an event that was delivered.
+    pub fn count_sent(&self) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends it if the stream or the filter exist no more, or may not be read any more; adopts changes of the filter.
+    pub fn check(&self, context: &dyn EventContext, tree: &Tree) -> Result<()> {
+        let mut terms = self.terms();
+        let Target::Stream(target) = &mut terms.target;
+        if !self.may_read_stream(context, tree, &target.stream)? {
+            self.finish(End::Terminated(Termination::StreamUnavailable));
+            return Ok(());
+        }
+        let filter = target.filter.as_ref();
+        let Some(GivenFilter::Name(name)) = filter.map(|filter| &filter.given) else {
+            return Ok(());
+        };
+        match named_filter(tree, name)? {
+            None => self.finish(End::Terminated(Termination::FilterUnavailable)),
+            Some(parsed) if filter.is_some_and(|filter| *filter.parsed == parsed) => {}
+            Some(parsed) => {
+                target.filter = Some(StreamFilter {
+                    given: GivenFilter::Name(name.clone()),
+                    parsed: Arc::new(parsed),
+                });
+                self.modify(terms);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the stream exists, and the user may read it in the list of streams.
+    fn may_read_stream(
+        &self,
+        context: &dyn EventContext,
+        tree: &Tree,
+        stream: &Stream,
+    ) -> Result<bool> {
+        let settings = tree.event_settings()?;
+        if Stream::parse(stream.name(), tree.schema(), &settings).is_err() {
+            return Ok(false);
+        }
+        let access = context.access_of_caller(self.new.session.caller(), tree, &self.new.schema)?;
+        let path = stream_path(&self.new.schema, stream);
+        Ok(path.is_none_or(|path| access.may_read(&path)))
+    }
+
+    /// A notification about it.
+    pub fn state_change(&self, now: Timestamp, change: StateChange) -> Option<Arc<Event>> {
+        state_change::event(self, now, change)
+    }
+
+    /// Adds the terms, with the encoding and the place.
+    pub fn add_terms(&self, nodes: &mut StateNodes<'_>) {
+        let (terms, uri) = {
+            let changes = self.changes.lock();
+            (changes.terms.clone(), changes.place.uri.clone())
+        };
+        terms.add_to(nodes);
+        let encoding = self.encoding().name();
+        nodes.leaf("encoding", &format!("{SUBSCRIBED}:encode-{encoding}"));
+        if !uri.is_empty() {
+            nodes.leaf("ietf-restconf-subscribed-notifications:uri", &uri);
+        }
+    }
+
+    /// Adds it to the list of subscriptions (RFC 8639 §3.3).
+    pub fn add_to(&self, list: &mut StateNodes<'_>) {
+        list.inner("subscription", |entry| {
+            entry.leaf("id", &self.id.0.to_string());
+            self.add_terms(entry);
+            entry.inner("receivers", |receivers| {
+                receivers.inner("receiver", |receiver| {
+                    receiver.leaf("name", &self.receiver_name());
+                    let sent = self.sent.load(Ordering::Relaxed);
+                    receiver.leaf("sent-event-records", &sent.to_string());
+                    let excluded = self.receiver.excluded();
+                    receiver.leaf("excluded-event-records", &excluded.to_string());
+                    receiver.leaf(
+                        "state",
+                        match self.receiver.has_lost() {
+                            true => "suspended",
+                            false => "active",
+                        },
+                    );
+                });
+            });
+        });
+    }
+
+    /// The user and the address.
+    fn receiver_name(&self) -> String {
+        let session = &self.new.session;
+        let (user, peer) = (&session.caller().user, session.peer());
+        match (user.is_empty(), peer.is_empty()) {
+            (false, false) => format!("{user}@{peer}"),
+            (false, true) => user.clone(),
+            (true, false) => peer.to_owned(),
+            (true, true) => session.transport().name().to_owned(),
+        }
+    }
+}
+
+/// The path of a stream in the list of streams.
+pub(super) fn stream_path(schema: &Schema, stream: &Stream) -> Option<InstancePath> {
+    let name = stream.name().replace('\'', "''");
+    let text = format!("/{SUBSCRIBED}:streams/stream[name='{name}']");
+    InstancePath::parse_cli_path(schema, &text).ok()
+}

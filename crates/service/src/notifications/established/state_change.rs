@@ -1,0 +1,57 @@
+//! The notifications about a subscription (RFC 8639 §2.7), which only its receiver gets.
+
+use std::sync::Arc;
+
+use espalier_store::Timestamp;
+use espalier_yang::InstancePath;
+
+use super::super::event::{Event, EventSource};
+use super::super::termination::Termination;
+use super::SUBSCRIBED;
+use super::record::Established;
+use crate::server_state::StateNodes;
+
+/// The reason of a suspension: the receiver is slower than the events.
+const SUSPENDED_REASON: &str = "unsupportable-volume";
+
+/// A change of the state of a subscription. `subscription-started` and `subscription-completed` are those of configured
+/// ones, which there are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StateChange {
+    ReplayCompleted,
+    Modified,
+    Suspended,
+    Resumed,
+    Terminated(Termination),
+}
+
+impl StateChange {
+    fn name(self) -> &'static str {
+        match self {
+            Self::ReplayCompleted => "replay-completed",
+            Self::Modified => "subscription-modified",
+            Self::Suspended => "subscription-suspended",
+            Self::Resumed => "subscription-resumed",
+            Self::Terminated(_) => "subscription-terminated",
+        }
+    }
+}
+
+/// The notification of a change; `None` if the schema does not have it.
+pub(super) fn event(of: &Established, now: Timestamp, change: StateChange) -> Option<Arc<Event>> {
+    let schema = &of.new.schema;
+    let content = StateNodes::tree(schema, (SUBSCRIBED, change.name()), |nodes| {
+        nodes.leaf("id", &of.id.0.to_string());
+        let reason = match change {
+            StateChange::Suspended => SUSPENDED_REASON,
+            StateChange::Terminated(reason) => reason.identity(),
+            StateChange::Modified => return of.add_terms(nodes),
+            StateChange::ReplayCompleted | StateChange::Resumed => return,
+        };
+        nodes.leaf("reason", &format!("{SUBSCRIBED}:{reason}"));
+    });
+    let content = content.nodes.into_iter().next()?;
+    let (source, root) = (EventSource::Subscription, InstancePath::root());
+    let event = Event::new(source, now, Arc::clone(schema), &root, content);
+    Some(Arc::new(event))
+}

@@ -1,0 +1,92 @@
+//! What is subscribed to, and the terms of a subscription.
+
+use std::sync::Arc;
+
+use espalier_store::{Result, Timestamp};
+
+use super::super::filter::EventFilter;
+use super::super::replay::Times;
+use super::super::stream::Stream;
+use crate::server_state::StateNodes;
+use crate::time_text::time_text;
+
+/// A filter, as the subscriber gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GivenFilter {
+    /// The name of one in the configuration.
+    Name(String),
+    /// An XPath expression.
+    XPath(String),
+    /// A subtree filter, as the content of an `anydata`.
+    Subtree(String),
+}
+
+/// The filter of a subscription.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamFilter {
+    pub given: GivenFilter,
+    pub parsed: Arc<EventFilter>,
+}
+
+/// An event stream, as a target.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamTarget {
+    pub stream: Stream,
+    pub filter: Option<StreamFilter>,
+    /// Also past events, from this time on.
+    pub start: Option<Timestamp>,
+}
+
+/// What is subscribed to. A datastore (RFC 8641) would be another variant.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    Stream(StreamTarget),
+}
+
+/// The terms of a subscription. `target` and `stop` can be modified, except for the stream and the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    pub target: Target,
+    pub stop: Option<Timestamp>,
+}
+
+impl Terms {
+    /// The times of the events.
+    pub(in crate::notifications) fn times(&self) -> Times {
+        let Target::Stream(target) = &self.target;
+        Times {
+            start: target.start,
+            stop: self.stop,
+        }
+    }
+
+    /// Rejects times that are not possible.
+    ///
+    /// # Errors
+    /// `invalid-value`.
+    pub fn check(&self, now: Timestamp) -> Result<()> {
+        self.times().check(now)
+    }
+
+    /// Adds the leafs of `subscription-policy`.
+    pub fn add_to(&self, nodes: &mut StateNodes<'_>) {
+        let Target::Stream(target) = &self.target;
+        match target.filter.as_ref().map(|filter| &filter.given) {
+            None => {}
+            Some(GivenFilter::Name(name)) => {
+                nodes.leaf("stream-filter-name", name);
+            }
+            Some(GivenFilter::XPath(text)) => {
+                nodes.leaf("stream-xpath-filter", text);
+            }
+            Some(GivenFilter::Subtree(content)) => nodes.any("stream-subtree-filter", content),
+        }
+        nodes.leaf("stream", target.stream.name());
+        if let Some(start) = target.start {
+            nodes.leaf("replay-start-time", &time_text(start));
+        }
+        if let Some(stop) = self.stop {
+            nodes.leaf("stop-time", &time_text(stop));
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Dynamic subscriptions (RFC 8639 §2.4) in programs.
+
+use std::sync::Arc;
+
+use espalier_service::access::Caller;
+use espalier_service::configuration::ConfigurationTrees;
+use espalier_service::notifications::{
+    Delivery, Event, RECEIVER_EVENTS_MAX, Subscription, SubscriptionId, SubscriptionOptions,
+};
+use espalier_service::operations::input_of;
+use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
+use espalier_service::{AccessControl, LoginPolicy, Service, SessionDatastore};
+use espalier_store::{Clock, Datastore, Result, Store};
+use espalier_yang::InstancePath;
+use espalier_yang::data::{DataTree, ParseOptions, Root, TreeBuilder, json};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use serde_json::{Value as Json, json};
+
+use crate::fixture::{Fixture, MODEL, TestClock, content, next, next_event, number, user};
+
+const SUBSCRIBED: &str = "ietf-subscribed-notifications";
+
+/// An anchor whose models have the operations and the filters.
+fn fixture(control: AccessControl) -> Fixture {
+    let clock = TestClock::new();
+    let shared = Arc::clone(&clock) as Arc<dyn Clock>;
+    let driver = espalier_drivers::open("memory:").expect("a driver");
+    let store = Store::open(driver, Arc::clone(&shared)).expect("a store");
+    let own = espalier_service::modules::module(SUBSCRIBED).expect("the module");
+    let nacm = espalier_yang::standard::module("ietf-netconf-acm", None).expect("the module");
+    let modules = [MODEL, own.text, nacm.text].into_iter();
+    let source = SchemaSource {
+        modules: modules.filter_map(ModuleSource::from_text).collect(),
+        ..SchemaSource::default()
+    };
+    store.create_dataspace("d").expect("a dataspace");
+    store.create_schema_set("d", "s", &source).expect("modules");
+    store.create_anchor("d", "a", "s").expect("an anchor");
+    let tree = store.tree("d", "a", Datastore::Running).expect("a tree");
+    let trees = ConfigurationTrees::new(store, Some(tree.clone()));
+    let service = Service::new(
+        trees,
+        control,
+        Sessions::new(shared),
+        LoginPolicy::default(),
+    );
+    Fixture {
+        service: service.expect("a service"),
+        tree,
+        clock,
+    }
+}
+
+/// Running, for a session of its own.
+fn session_of(fixture: &Fixture, caller: Caller) -> SessionDatastore {
+    let session = fixture.service.sessions().open(NewSession {
+        caller,
+        transport: Transport::Library,
+        peer: String::new(),
+        kind: SessionKind::Connection,
+        name: String::new(),
+    });
+    let session = session.expect("a session");
+    fixture.service.datastore(&session, fixture.tree.clone())
+}
+
+fn invoke(running: &SessionDatastore, name: &str, input: &Json) -> Result<DataTree> {
+    let schema = running.schema();
+    let path = format!("/{SUBSCRIBED}:{name}");
+    let path = InstancePath::parse_operation_path(schema, &path).expect("an operation");
+    let node = path
+        .target()
+        .and_then(|operation| input_of(schema, operation));
+    let document = json!({ format!("{SUBSCRIBED}:input"): input }).to_string();
+    let (mut builder, options) = (TreeBuilder::new(), ParseOptions::default());
+    let root = Root::Resource(node.expect("an input"));
+    json::parse(schema, root, document.as_bytes(), &mut builder, &options)?;
+    running.invoke(&path, &builder.finish()?)
+}
+
+fn establish(running: &SessionDatastore, input: &Json) -> SubscriptionId {
+    let output = invoke(running, "establish-subscription", input);
+    let output = output.unwrap_or_else(|error| panic!("{error}"));
+    let id = output.nodes[0].children()[0].value().expect("an id");
+    SubscriptionId(id.to_string().parse().expect("a number"))
+}
+
+fn open(running: &SessionDatastore, id: SubscriptionId) -> Subscription {
+    let opened = running.open_subscription(id);
+    opened.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The content of a notification about a subscription.
+fn change(event: &Event, name: &str) -> Json {
+    let change = content(event)[format!("{SUBSCRIBED}:{name}")].take();
+    assert!(change.is_object(), "{}", content(event));
+    change
+}
+
+/// The reason in the notification with which a subscription ends.
+fn termination(subscription: &mut Subscription) -> String {
+    let change = change(&next_event(subscription), "subscription-terminated");
+    assert!(subscription.is_ended());
+    let reason = change["reason"].as_str().expect("a reason");
+    reason
+        .trim_start_matches("ietf-subscribed-notifications:")
+        .to_owned()
+}
+
+#[test]
+fn a_slow_receiver_is_suspended_and_resumed_around_what_it_lost() {
+    let fixture = fixture(AccessControl::Off);
+    let running = session_of(&fixture, Caller::exempt());
+    let id = establish(&running, &json!({"stream": "NETCONF"}));
+    let mut slow = open(&running, id);
+    fixture.alarm(0);
+    assert_eq!(number(&next_event(&mut slow)), Some(0));
+    let sent = RECEIVER_EVENTS_MAX as u64 + 10;
+    let mut fast = fixture.subscribe(SubscriptionOptions::default());
+    (1..=sent).for_each(|value| {
+        fixture.alarm(value);
+        while number(&next_event(&mut fast)) != Some(value) {}
+    });
+    let suspended = change(&next_event(&mut slow), "subscription-suspended");
+    assert_eq!(
+        suspended,
+        json!({"id": id.0, "reason": "ietf-subscribed-notifications:unsupportable-volume"})
+    );
+    assert!(matches!(next(&mut slow), Delivery::Lost(10)));
+    change(&next_event(&mut slow), "subscription-resumed");
+    (11..=sent).for_each(|value| assert_eq!(number(&next_event(&mut slow)), Some(value)));
+}
+
+#[test]
+fn a_named_filter_is_that_of_the_configuration() {
+    let fixture = fixture(AccessControl::Off);
+    let running = session_of(&fixture, Caller::exempt());
+    let unknown = json!({"stream": "NETCONF", "stream-filter-name": "loud"});
+    assert!(invoke(&running, "establish-subscription", &unknown).is_err());
+    let filters = |expression: &str| {
+        let filter = json!({"name": "loud", "stream-xpath-filter": expression});
+        fixture.put(
+            &json!({"ietf-subscribed-notifications:filters": {"stream-filter": [filter]}})
+                .to_string(),
+        );
+    };
+    filters("/m:alarm[number > 5]");
+    let mut subscription = open(&running, establish(&running, &unknown));
+    for value in 5..=6 {
+        fixture.alarm(value);
+    }
+    assert_eq!(number(&next_event(&mut subscription)), Some(6));
+    filters("/m:alarm[number < 5]");
+    let modified = change(&next_event(&mut subscription), "subscription-modified");
+    assert_eq!(modified["stream-filter-name"], "loud");
+    [7, 4]
+        .into_iter()
+        .for_each(|value| drop(fixture.alarm(value)));
+    assert_eq!(number(&next_event(&mut subscription)), Some(4));
+}
+
+#[test]
+fn only_the_session_that_established_one_may_change_it_and_it_ends_with_the_session() {
+    let fixture = fixture(AccessControl::Off);
+    let (running, other) = (
+        session_of(&fixture, Caller::exempt()),
+        session_of(&fixture, Caller::exempt()),
+    );
+    let id = establish(&running, &json!({"stream": "NETCONF"}));
+    for name in ["delete-subscription", "modify-subscription"] {
+        let mut input = json!({"id": id.0});
+        if name == "modify-subscription" {
+            input["stream-xpath-filter"] = json!("/m:alarm");
+        }
+        let error = invoke(&other, name, &input).expect_err("it is of another session");
+        assert!(error.to_string().contains("no subscription"), "{error}");
+    }
+    assert!(other.open_subscription(id).is_err());
+    let mut subscription = open(&running, id);
+    let session = running.session().id();
+    fixture.service.sessions().kill(session).expect("a session");
+    assert_eq!(termination(&mut subscription), "no-such-subscription");
+    let id = establish(&other, &json!({"stream": "NETCONF"}));
+    let session = other.session().id();
+    fixture
+        .service
+        .sessions()
+        .close(session)
+        .expect("a session");
+    assert!(other.open_subscription(id).is_err());
+}
+
+#[test]
+fn a_subscription_that_nobody_receives_from_is_forgotten() {
+    let fixture = fixture(AccessControl::Off);
+    let running = session_of(&fixture, Caller::exempt());
+    let id = establish(&running, &json!({"stream": "NETCONF"}));
+    fixture.clock.advance_ms(60_000);
+    assert!(running.open_subscription(id).is_err());
+}
+
+#[test]
+fn a_user_who_may_not_read_the_stream_any_more_gets_no_more_events() {
+    let fixture = fixture(AccessControl::Rules);
+    let running = session_of(&fixture, user("bob"));
+    let input = json!({"stream": "NETCONF"});
+    let mut subscription = open(&running, establish(&running, &input));
+    fixture.put(
+        r#"{"ietf-netconf-acm:nacm":{"groups":{"group":[{"name":"g","user-name":["bob"]}]},
+            "rule-list":[{"name":"l","group":["g"],"rule":[{"name":"r","action":"deny",
+            "access-operations":"read","path":"/ietf-subscribed-notifications:streams"}]}]}}"#,
+    );
+    while !subscription.is_ended() {
+        if let Delivery::Event(event) = next(&mut subscription)
+            && content(&event)["ietf-subscribed-notifications:subscription-terminated"].is_object()
+        {
+            let change = change(&event, "subscription-terminated");
+            let reason = change["reason"].as_str().expect("a reason");
+            assert!(reason.ends_with("stream-unavailable"), "{reason}");
+        }
+    }
+    let error = invoke(&running, "establish-subscription", &input).expect_err("it is hidden");
+    assert!(error.to_string().contains("no event stream"), "{error}");
+}
