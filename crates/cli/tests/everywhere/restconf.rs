@@ -47,10 +47,11 @@ const LIMITS: [Limit; 5] = [
 ];
 
 /// The modules of the state of the server.
-const SERVER_STATE: [&str; 4] = [
+const SERVER_STATE: [&str; 5] = [
     "ietf-netconf-acm",
     "ietf-netconf-monitoring",
     "ietf-restconf-monitoring",
+    "ietf-subscribed-notifications",
     "ietf-yang-library",
 ];
 
@@ -456,7 +457,8 @@ fn failed(request: &Request, status: u16, text: &str) -> Outcome {
         return Outcome::Missing;
     }
     match status {
-        404 => Outcome::Failure(vec![form(&first.tag)]),
+        // A missing subscription is 404 with its own error (RFC 8650 §3.3).
+        404 if first.app_tag.is_none() => Outcome::Failure(vec![form(&first.tag)]),
         405 if first.message == "the resource does not allow this method" => {
             Outcome::Failure(vec![form(&first.tag)])
         }

@@ -17,13 +17,6 @@ pub struct Event {
     pub data: Value,
 }
 
-impl Event {
-    /// The id, if it is a number.
-    pub fn number(&self) -> Option<u64> {
-        self.id.as_ref()?.parse().ok()
-    }
-}
-
 impl Client {
     pub fn open(server: SocketAddr, path: &str, headers: &str) -> Self {
         let mut stream = TcpStream::connect(server).expect("connected");

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `target.rs` | what is subscribed to, and the terms |
+//! | `terms.rs` | what is subscribed to, and the terms |
 //! | `record.rs` | an established subscription |
 //! | `registry.rs` | those of a service, with their limits |
 //! | `named_filter.rs` | the filters in the configuration |
@@ -14,7 +14,7 @@ mod named_filter;
 mod record;
 mod registry;
 mod state_change;
-mod target;
+mod terms;
 
 pub(crate) use error::{Request, SubscriptionError};
 pub(crate) use named_filter::named_filter;
@@ -23,7 +23,4 @@ pub(crate) use record::{End, Established, NewEstablished, Place};
 pub(crate) use registry::EstablishedSubscriptions;
 pub use registry::{ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX};
 pub(super) use state_change::StateChange;
-pub(crate) use target::{GivenFilter, StreamFilter, StreamTarget, Target, Terms};
-
-/// The module.
-pub(crate) const SUBSCRIBED: &str = "ietf-subscribed-notifications";
+pub(crate) use terms::{GivenFilter, SUBSCRIBED, StreamFilter, StreamTarget, Target, Terms};

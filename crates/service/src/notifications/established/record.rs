@@ -16,7 +16,7 @@ use super::super::receiver::Receiver;
 use super::super::stream::Stream;
 use super::super::termination::Termination;
 use super::state_change::StateChange;
-use super::target::{GivenFilter, StreamFilter, Target, Terms};
+use super::terms::{GivenFilter, StreamFilter, Target, Terms};
 use super::{SUBSCRIBED, named_filter, state_change};
 use crate::server_state::StateNodes;
 use crate::session::{Session, Transport};

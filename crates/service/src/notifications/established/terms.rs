@@ -10,6 +10,9 @@ use super::super::stream::Stream;
 use crate::server_state::StateNodes;
 use crate::time_text::time_text;
 
+/// The module of the operations.
+pub(crate) const SUBSCRIBED: &str = "ietf-subscribed-notifications";
+
 /// A filter, as the subscriber gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GivenFilter {
