@@ -125,7 +125,8 @@ fn commit_confirmed(store: &Store) -> Operation {
     let candidate = running.sibling_datastore(Datastore::Candidate, "");
     let candidate = candidate.expect("a candidate");
     Box::new(move |number| {
-        edit(&candidate, number);
+        // The values of the other operations, which have the same store on servers, are smaller.
+        edit(&candidate, number + 1_000_000);
         let confirmed = ConfirmOptions {
             timeout: Some(600),
             ..ConfirmOptions::default()

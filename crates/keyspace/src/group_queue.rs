@@ -226,7 +226,8 @@ mod tests {
         let (results, sizes) = submit_together(8, 2, panic_at_5);
         assert_eq!(sizes, [2, 2, 2, 2]);
         let missing: Vec<_> = results.iter().filter(|result| result.is_none()).collect();
-        assert_eq!(missing.len(), 2, "{results:?}");
+        // The two of the group, and that of the thread that led if it is not one of them.
+        assert!(matches!(missing.len(), 2 | 3), "{results:?}");
         assert!(results[4].is_none());
     }
 }

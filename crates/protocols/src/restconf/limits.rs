@@ -15,6 +15,8 @@ pub struct Limits {
     pub streams_max: usize,
     /// Maximum number of concurrent commits and loads; more wait.
     pub writes_max: usize,
+    /// Maximum number of commits and loads that wait; more are rejected, with the advice to try again.
+    pub writes_waiting_max: usize,
     /// Maximum number of concurrent RPCs and actions; more are rejected, because each may take minutes.
     pub operations_max: usize,
     /// Maximum number of event streams that are received at a time; more are rejected.
@@ -31,6 +33,7 @@ impl Default for Limits {
             response_pause_max: Duration::from_secs(60),
             streams_max: 64,
             writes_max: 64,
+            writes_waiting_max: 4096,
             operations_max: 128,
             event_streams_max: 10_000,
             query_bytes_max: 64 << 10,

@@ -19,6 +19,8 @@ pub struct RestconfServer {
     pub(super) streams: Arc<Semaphore>,
     /// Limits commits and loads: one permit each.
     pub(super) writes: Arc<Semaphore>,
+    /// Limits commits and loads that wait: one permit each.
+    pub(super) waiting_writes: Arc<Semaphore>,
     /// Limits RPCs and actions: one permit each.
     pub(super) operations: Arc<Semaphore>,
     /// The event streams that are received.
@@ -32,6 +34,7 @@ impl RestconfServer {
             host_meta: Xrd::new(&config.root),
             streams: Arc::new(Semaphore::new(config.limits.streams_max)),
             writes: Arc::new(Semaphore::new(config.limits.writes_max)),
+            waiting_writes: Arc::new(Semaphore::new(config.limits.writes_waiting_max)),
             operations: Arc::new(Semaphore::new(config.limits.operations_max)),
             event_streams: Arc::new(StreamSlots::new(config.limits.event_streams_max)),
             config,

@@ -1,8 +1,15 @@
 //! POST, PUT, PATCH and DELETE.
 
-use espalier_protocols::restconf::{RestconfConfig, StateWrites};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-use crate::support::{JSON, Server, XML, check_error, check_json};
+use espalier_drivers::memory::{Config, Memory};
+use espalier_protocols::restconf::{Limits, RestconfConfig, StateWrites};
+use espalier_store::{Store, SystemClock};
+use espalier_testkit::fault::Faulty;
+
+use crate::support::{JSON, Server, XML, check_error, check_json, garden_in};
 
 #[test]
 fn post_creates() {
@@ -328,4 +335,38 @@ fn operations_outside_a_patch_are_rejected() {
         server.json("PUT", "/garden:garden/bed=b", tagged).status,
         201
     );
+}
+
+/// A commit that takes long holds the only place for writes; nobody may wait for it.
+#[test]
+fn writes_over_the_limit_are_rejected_with_the_advice_to_try_again() {
+    let memory = Arc::new(Memory::new(Config::default()));
+    let slow = Faulty::new(memory).with_commit_time(Duration::from_secs(1));
+    let store = Store::open(Arc::new(slow), Arc::new(SystemClock)).unwrap();
+    let config = RestconfConfig {
+        limits: Limits {
+            writes_max: 1,
+            writes_waiting_max: 0,
+            ..Limits::default()
+        },
+        ..RestconfConfig::default()
+    };
+    let server = Server::of(garden_in(&store), config, None);
+    let put = || {
+        server.json(
+            "PUT",
+            "/garden:garden",
+            r#"{"garden:garden":{"title":"t"}}"#,
+        )
+    };
+    let mut responses = thread::scope(|scope| {
+        let first = scope.spawn(put);
+        let second = scope.spawn(put);
+        [first, second].map(|response| response.join().unwrap())
+    });
+    responses.sort_by_key(|response| response.status);
+    let [made, rejected] = responses;
+    assert_eq!(made.status, 201, "{made:?}");
+    check_error(&rejected, 503, "resource-denied");
+    assert_eq!(rejected.header("retry-after"), "1");
 }

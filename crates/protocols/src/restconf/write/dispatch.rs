@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use espalier_yang::ErrorTag;
 use espalier_yang::data::Accept;
-use http::Method;
 use http::request::Parts;
+use http::{Method, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -136,8 +137,21 @@ fn edit(job: &Job, format: Format, body: &[u8]) -> Result<WriteResult> {
     }
 }
 
+/// Waits for its turn: first come, first served.
 async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
-    let permit = Arc::clone(&service.server.writes).acquire_owned().await;
+    let writes = Arc::clone(&service.server.writes);
+    if let Ok(permit) = Arc::clone(&writes).try_acquire_owned() {
+        return Ok(permit);
+    }
+    let Ok(_waiting) = service.server.waiting_writes.try_acquire() else {
+        let message = format!(
+            "{} writes wait (writes_waiting_max); try again later",
+            service.config().limits.writes_waiting_max
+        );
+        let failure = Failure::new(ErrorTag::ResourceDenied, message);
+        return Err(failure.with_status(StatusCode::SERVICE_UNAVAILABLE));
+    };
+    let permit = writes.acquire_owned().await;
     permit.map_err(|error| Failure::internal(&error))
 }
 
