@@ -108,7 +108,7 @@ enum Command {
     History(History),
     Diff(Diff),
     Rollback(Rollback),
-    Modules(ModulesCommand),
+    Modules(Box<ModulesCommand>),
     Rpc(Rpc),
     Provide(Provide),
     Schema(SchemaTree),

@@ -27,8 +27,11 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Runs a scenario with the options that name the data.
-fn on_store_and_server(scenario: fn(&dyn Fn(&[&str]) -> Outcome)) {
+/// Runs a command with the options that name the data.
+type Run<'a> = &'a dyn Fn(&[&str]) -> Outcome;
+
+/// Runs a scenario on a store and on a server.
+fn on_store_and_server(scenario: fn(Run<'_>)) {
     let local = sandbox();
     scenario(&|arguments| local.run(&[arguments, &STORE[..]].concat()));
     let served = sandbox();
