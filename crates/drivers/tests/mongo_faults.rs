@@ -462,9 +462,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// MongoDB exits if it cannot write: acknowledged commits exist when there is space again.
 #[test]
 fn a_full_disk_loses_nothing() {
-    mounted("size=80m", |dir| {
+    // A server that starts writes what its log has, for which 20 MiB are sometimes not enough.
+    mounted("size=120m", |dir| {
         let filler = dir.join("filler");
-        std::fs::write(&filler, vec![0; 20 << 20]).expect("there is space");
+        std::fs::write(&filler, vec![0; 60 << 20]).expect("there is space");
         let Some(mongo) = Mongo::start_in(dir) else {
             return;
         };

@@ -443,13 +443,7 @@ pub(crate) fn early_error_response(
 /// The response to a request that failed before its anchor was found.
 pub(crate) fn rejection(parts: &Parts, error: HttpError) -> HttpResponse {
     let failure = Failure::from(error);
-    let is_temporary = failure.status == StatusCode::SERVICE_UNAVAILABLE;
-    let mut response = with_common_headers(error_response(None, parts, &failure));
-    if is_temporary {
-        let headers = response.headers_mut();
-        headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
-    }
-    response
+    with_common_headers(error_response(None, parts, &failure))
 }
 
 /// The response to a request that failed. `schema` resolves the modules in paths.
@@ -465,6 +459,9 @@ pub(super) fn error_response(
     let headers = response.headers_mut();
     if let Some(allow) = failure.allow {
         headers.insert(ALLOW, allow.header());
+    }
+    if failure.status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
     }
     if let Some(coding) = failure.accept_encoding {
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding));
