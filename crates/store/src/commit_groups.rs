@@ -64,7 +64,7 @@ struct GroupOutcome {
 
 /// The outcome for one member.
 #[derive(Clone, Debug)]
-pub(crate) enum Outcome {
+enum Outcome {
     /// The commit is made.
     Made,
     /// Nothing was written: decide again, alone.
@@ -105,19 +105,13 @@ impl CommitGroups {
 
     /// Writes the group as soon as the one before has ended.
     fn write(&self, outcome: &Arc<GroupOutcome>, driver: &dyn Driver) {
+        let is_own = |open: &OpenGroup| Arc::ptr_eq(&open.outcome, outcome);
         let mut state = self.state.lock();
-        let is_open = |state: &GroupsState| {
-            let open = state.open.as_ref();
-            open.is_some_and(|open| Arc::ptr_eq(&open.outcome, outcome))
-        };
-        while state.in_flight.is_some() && is_open(&state) {
+        while state.in_flight.is_some() && state.open.as_ref().is_some_and(is_own) {
             self.ended.wait(&mut state);
         }
         // Else it failed with the group before.
-        let Some(group) = state
-            .open
-            .take_if(|open| Arc::ptr_eq(&open.outcome, outcome))
-        else {
+        let Some(group) = state.open.take_if(|open| is_own(open)) else {
             return;
         };
         state.in_flight = Some(group.changes);

@@ -28,9 +28,7 @@ impl Times {
     pub fn include(&self, time: Timestamp) -> bool {
         self.start.is_none_or(|start| start <= time) && self.stop.is_none_or(|stop| time <= stop)
     }
-}
 
-impl Times {
     /// Rejects times that RFC 5277 §2.1.1 does not allow.
     pub fn check(self, now: Timestamp) -> Result<()> {
         let wrong = match self {
