@@ -4,6 +4,7 @@ use espalier_keyspace::{Direction, Driver, Finding};
 
 use crate::layout::{Layout, RowKind};
 use crate::number::take_varint;
+use crate::packed::{PathCache, Recent, Table};
 use crate::retention_clock::TrustedTime;
 use crate::row::{Row, entries, row};
 use crate::sketch::Sketch;
@@ -55,6 +56,14 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
             if let Row::Leaf(values) = row(value)? {
                 entries(values).try_for_each(|entry| entry.map(drop))?;
             }
+            return Ok(());
+        }
+        RowKind::Recent => {
+            Recent::decode(value, &mut PathCache::default())?;
+            return Ok(());
+        }
+        RowKind::Block => {
+            Table::decode(value, &mut PathCache::default())?;
             return Ok(());
         }
         RowKind::Sketch => {

@@ -3,10 +3,13 @@
 //! It runs in steps. Each step checks a limited number of metrics and removes a limited number of rows in one
 //! commit, so that other users of the engine are not blocked, however much there is to remove.
 
-use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
+use espalier_keyspace::{
+    Batch, ConflictRetry, Direction, KeyRange, Snapshot, retry_conflicts,
+};
 
 use crate::layout::{self, BucketKind};
 use crate::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
+use crate::packed::{PathCache, Recent};
 use crate::stats::{ActiveSettings, Stats};
 use crate::{Granularity, Metric, Result};
 
@@ -37,16 +40,22 @@ impl Stats {
     }
 
     /// One step of [`Self::expire`], starting at a metric or at the first one. Commits nothing if there is
-    /// nothing to remove.
+    /// nothing to remove. If a writer changes the recent buckets of a metric meanwhile, the step is repeated.
     pub fn expire_step(&self, from: Option<&Metric>) -> Result<Expired> {
         let active = self.active();
         if active.settings.retention.is_empty() {
             return Ok(Expired::default());
         }
+        retry_conflicts(ConflictRetry::new(), |_| {
+            self.try_expire_step(&active, from)
+        })
+    }
+
+    fn try_expire_step(&self, active: &ActiveSettings, from: Option<&Metric>) -> Result<Expired> {
         let snapshot = self.driver.snapshot()?;
         let mut step = ExpiryStep {
             stats: self,
-            active: &active,
+            active,
             snapshot: &*snapshot,
             batch: Batch::new(),
             rows: 0,
@@ -58,7 +67,7 @@ impl Stats {
         drop(snapshot);
         // Also if nothing has expired yet: a process that opens the store later needs to see that time has
         // passed.
-        let trusted = self.trusted_time_to_store(&active);
+        let trusted = self.trusted_time_to_store(active);
         if let Some(trusted) = trusted {
             batch.put(self.layout.clock(), trusted.encode());
         }
@@ -102,19 +111,40 @@ impl ExpiryStep<'_> {
     }
 
     fn metric(&mut self, metric: &Metric) -> Result<Remaining> {
+        let mut kept = Vec::new();
         for &granularity in self.active.settings.retention.keys() {
             let now = self.stats.retention_now();
-            let Some(kept_from) = self.active.kept_from(granularity, now)? else {
-                continue;
-            };
-            for kind in BucketKind::ALL {
-                let range = self.expired_range(kind, metric, granularity, kept_from);
+            if let Some(kept_from) = self.active.kept_from(granularity, now)? {
+                kept.push((granularity, kept_from));
+            }
+        }
+        for (granularity, kept_from) in &kept {
+            for range in self.expired_ranges(metric, *granularity, *kept_from) {
                 if self.remove(range)? == Remaining::More {
                     return Ok(Remaining::More);
                 }
             }
         }
+        self.remove_recent(metric, &kept)?;
         Ok(Remaining::Nothing)
+    }
+
+    /// Removes expired buckets from the row of recent buckets.
+    fn remove_recent(&mut self, metric: &Metric, kept: &[(Granularity, i64)]) -> Result<()> {
+        let key = self.stats.layout.recent(metric);
+        let Some(stored) = self.snapshot.get(&key)? else {
+            return Ok(());
+        };
+        let mut recent = Recent::decode(&stored, &mut PathCache::default())?;
+        let removed = kept.iter().filter(|(granularity, kept_from)| {
+            recent.remove_before(*granularity, *kept_from)
+        });
+        if removed.count() > 0 {
+            self.rows += 1;
+            self.batch.require(key.clone(), Some(stored.into_owned()));
+            self.batch.put(key, recent.encode());
+        }
+        Ok(())
     }
 
     /// Removes the rows of a range, within the limit of the step.
@@ -136,16 +166,22 @@ impl ExpiryStep<'_> {
         Ok(remaining)
     }
 
-    fn expired_range(
+    /// The rows whose buckets of a granularity have all expired, except for the recent row.
+    fn expired_ranges(
         &self,
-        kind: BucketKind,
         metric: &Metric,
         granularity: Granularity,
         start: i64,
-    ) -> KeyRange {
-        let buckets = self.stats.layout.buckets(kind, metric, granularity);
-        let end = layout::bucket(&buckets, start);
-        KeyRange::new(buckets, end)
+    ) -> [KeyRange; 3] {
+        let layout = &self.stats.layout;
+        let [numbers, sketches] = BucketKind::ALL.map(|kind| {
+            let buckets = layout.buckets(kind, metric, granularity);
+            let end = layout::bucket(&buckets, start);
+            KeyRange::new(buckets, end)
+        });
+        let blocks = layout.blocks(metric, granularity);
+        let end = layout::block(&blocks, layout::block_number(granularity, start));
+        [numbers, sketches, KeyRange::new(blocks, end)]
     }
 }
 

@@ -2,6 +2,7 @@
 
 use espalier_keyspace::{KeyRange, tuple};
 
+use crate::limits::BLOCK_BUCKETS;
 use crate::{Granularity, Metric, Path};
 
 const SETTINGS: u8 = 0x00;
@@ -12,6 +13,8 @@ const STATUSES: u8 = 0x04;
 const REQUESTS: u8 = 0x05;
 const REQUEST_TIMES: u8 = 0x06;
 const CLOCK: u8 = 0x07;
+const RECENT: u8 = 0x08;
+const BLOCKS: u8 = 0x09;
 
 /// The kinds of rows of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +41,12 @@ impl BucketKind {
 pub(crate) enum RowKind {
     /// The settings.
     Settings,
-    /// Numbers of a bucket.
+    /// Numbers of a bucket that has rows of its own.
     Numbers,
+    /// The newest buckets of a metric.
+    Recent,
+    /// Older buckets of a metric and granularity.
+    Block,
     /// An existing metric.
     Metric,
     /// A sketch of a bucket.
@@ -91,6 +98,8 @@ impl Layout {
             REQUESTS => RowKind::Request,
             REQUEST_TIMES => RowKind::RequestTime,
             CLOCK => RowKind::Clock,
+            RECENT => RowKind::Recent,
+            BLOCKS => RowKind::Block,
             _ => return None,
         })
     }
@@ -146,15 +155,30 @@ impl Layout {
         metric: &Metric,
         granularity: Granularity,
     ) -> Vec<u8> {
-        let mut key = self.of_metric(kind.id(), metric);
+        self.of_granularity(kind.id(), metric, granularity)
+    }
+
+    fn of_granularity(&self, id: u8, metric: &Metric, granularity: Granularity) -> Vec<u8> {
+        let mut key = self.of_metric(id, metric);
         key.push(granularity.unit().id());
         tuple::put_unsigned(&mut key, u64::from(granularity.count()));
         key
     }
 
+    /// The row with the newest buckets of a metric.
+    pub(crate) fn recent(&self, metric: &Metric) -> Vec<u8> {
+        self.of_metric(RECENT, metric)
+    }
+
+    /// The key prefix of the block rows of a metric and granularity.
+    pub(crate) fn blocks(&self, metric: &Metric, granularity: Granularity) -> Vec<u8> {
+        self.of_granularity(BLOCKS, metric, granularity)
+    }
+
+
     /// All rows of a metric.
     pub(crate) fn everything_of(&self, metric: &Metric) -> Vec<KeyRange> {
-        [ROWS, SKETCHES, METRICS, STATUSES]
+        [ROWS, SKETCHES, METRICS, STATUSES, RECENT, BLOCKS]
             .map(|id| KeyRange::prefix(&self.of_metric(id, metric)))
             .into()
     }
@@ -197,6 +221,16 @@ pub(crate) fn bucket(buckets: &[u8], start: i64) -> Vec<u8> {
     let mut key = buckets.to_vec();
     tuple::put_signed(&mut key, start);
     key
+}
+
+/// The key of a block row, with a prefix from [`Layout::blocks`].
+pub(crate) fn block(blocks: &[u8], number: i64) -> Vec<u8> {
+    bucket(blocks, number)
+}
+
+/// The number of the block row that a bucket belongs to.
+pub(crate) fn block_number(granularity: Granularity, start: i64) -> i64 {
+    start.div_euclid(granularity.usual_seconds() * BLOCK_BUCKETS)
 }
 
 /// The key of a sketch, below the key of a bucket.

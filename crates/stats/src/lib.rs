@@ -12,6 +12,7 @@
 //! This crate depends on a key space only: it has no data trees and no models. Its inputs are a driver and a
 //! key prefix.
 
+mod bucket_reader;
 mod buffer;
 mod calendar;
 mod check;
@@ -30,6 +31,7 @@ mod metric_list;
 mod nested_values;
 mod number;
 pub mod output;
+mod packed;
 mod path;
 mod query;
 mod read_values;

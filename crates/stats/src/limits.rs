@@ -31,6 +31,9 @@ pub const BUCKETS_MAX: usize = 1_000_000;
 /// remote engine, and at most one mebibyte of rows.
 pub(crate) const ROWS_AT_ONCE: usize = 256;
 
+/// Block rows at the start of a range that are prefetched with the snapshot.
+pub(crate) const BLOCKS_AT_ONCE: usize = 64;
+
 /// Series for which rows are prefetched.
 pub(crate) const SERIES_AT_ONCE: usize = 16;
 
@@ -39,6 +42,19 @@ pub const METRICS_MAX: usize = 100_000;
 
 /// Bytes of values in one row of a bucket; beyond that, its values are distributed over 16 rows, recursively.
 pub const ROW_BYTES: usize = 4096;
+
+/// Values of a bucket that shares a row with other buckets; one with more has rows of its own.
+pub const PACKED_VALUES_MAX: usize = 64;
+
+/// Buckets of one granularity in the recent row of a metric. When there are more after a commit, all but the newest
+/// [`RECENT_BUCKETS_KEPT`] move to block rows.
+pub const RECENT_BUCKETS_MAX: usize = 32;
+
+/// Buckets that stay in the recent row when the others move, for writes that come late.
+pub const RECENT_BUCKETS_KEPT: usize = 4;
+
+/// Buckets of the usual length that fit into the time of one block row.
+pub const BLOCK_BUCKETS: i64 = 128;
 
 /// Decimal places of an exact number.
 pub const SCALE_MAX: u8 = 18;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::bucket_reader::BucketReader;
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE, SERIES_AT_ONCE};
 use crate::metric_list::metrics_in;
 use crate::stats::Stats;
@@ -89,10 +90,11 @@ impl Stats {
         let metrics = metrics_in(&*snapshot, &named)?;
         let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, PathValues>)> =
             BTreeMap::new();
+        let mut reader = BucketReader::new(self, &*snapshot);
         for metric in metrics.iter().filter(|metric| query.matches(metric)) {
             let (count, sums) = groups.entry(query.group_of(metric)).or_default();
             *count += 1;
-            for (start, values) in self.read_buckets(&*snapshot, metric, query.range)? {
+            for (start, values) in reader.read(metric, query.range)? {
                 sums.entry(start).or_default().add(&values)?;
             }
         }
@@ -137,8 +139,9 @@ impl Stats {
                 self.prefetch_buckets(metric, *range, expected);
             }
         })?;
+        let mut reader = BucketReader::new(self, &*snapshot);
         let read = |(metric, range): &(Metric, Range)| {
-            self.fill_blanks(self.read_buckets(&*snapshot, metric, *range)?, *range)
+            self.fill_blanks(reader.read(metric, *range)?, *range)
         };
         metrics.iter().map(read).collect()
     }

@@ -1,15 +1,12 @@
 //! Reads the values of a range.
 
-use espalier_keyspace::{Cursor, Direction, KeyRange, PrefetchList, Snapshot};
+use espalier_keyspace::{KeyRange, PrefetchList};
 
+use crate::bucket_reader::BucketReader;
 use crate::layout::{self, BucketKind};
-use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE};
-use crate::row::{Row, entries, row};
+use crate::limits::{BLOCKS_AT_ONCE, BUCKETS_MAX, ROWS_AT_ONCE};
 use crate::stats::Stats;
-use crate::{Bucket, Error, Granularity, Metric, Number, Path, PathValues, Result, Timestamp};
-
-/// The maximum number of buckets for which memory is reserved in advance.
-const BUCKETS_RESERVED: usize = 1 << 16;
+use crate::{Bucket, Error, Granularity, Metric, PathValues, Result, Timestamp};
 
 /// Whether buckets without values are part of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,34 +60,18 @@ pub struct Point {
 }
 
 impl Stats {
-    /// The values of a metric over a range: one scan, independently of the number of buckets.
+    /// The values of a metric over a range: the row of its recent buckets and one scan.
     pub fn values(&self, metric: impl Into<Metric>, range: Range) -> Result<Vec<Point>> {
         let metric = metric.into();
         metric.check()?;
         let snapshot = self
             .driver
             .snapshot_with_prefetch(&|expected| self.prefetch_buckets(&metric, range, expected))?;
-        let found = self.read_buckets(&*snapshot, &metric, range)?;
+        let found = BucketReader::new(self, &*snapshot).read(&metric, range)?;
         self.fill_blanks(found, range)
     }
 
-    /// The buckets of a range that have values, in one scan.
-    pub(crate) fn read_buckets(
-        &self,
-        snapshot: &dyn Snapshot,
-        metric: &Metric,
-        range: Range,
-    ) -> Result<Vec<(i64, PathValues)>> {
-        let Some((buckets, span)) = self.key_prefix_and_span(BucketKind::Numbers, metric, range)?
-        else {
-            return Ok(Vec::new());
-        };
-        let keys = bucket_keys(&buckets, span);
-        let cursor = snapshot.scan(&keys, Direction::Forward)?;
-        Reader::new(cursor, buckets.len(), span.end).read()
-    }
-
-    /// Prefetches what [`Self::read_buckets`] reads first.
+    /// Prefetches what [`BucketReader::read`] reads first.
     pub(crate) fn prefetch_buckets(
         &self,
         metric: &Metric,
@@ -101,6 +82,9 @@ impl Stats {
         if let Ok(Some((buckets, span))) =
             self.key_prefix_and_span(BucketKind::Numbers, metric, range)
         {
+            let blocks = self.layout.blocks(metric, range.granularity);
+            expected.key(self.layout.recent(metric));
+            expected.range(block_keys(&blocks, range.granularity, span), BLOCKS_AT_ONCE);
             expected.range(bucket_keys(&buckets, span), ROWS_AT_ONCE);
         }
     }
@@ -163,6 +147,13 @@ impl Stats {
     }
 }
 
+/// The keys of the block rows of a span.
+pub(crate) fn block_keys(blocks: &[u8], granularity: Granularity, span: Bucket) -> KeyRange {
+    let first = layout::block_number(granularity, span.start);
+    let last = layout::block_number(granularity, span.end - 1);
+    KeyRange::new(layout::block(blocks, first), layout::block(blocks, last + 1))
+}
+
 /// The keys of the buckets of a span.
 pub(crate) fn bucket_keys(buckets: &[u8], span: Bucket) -> KeyRange {
     KeyRange::new(
@@ -178,112 +169,8 @@ fn point(start: i64, values: PathValues) -> Point {
     }
 }
 
-fn too_many() -> Error {
+pub(crate) fn too_many() -> Error {
     Error::limit(format!(
         "the range has more than {BUCKETS_MAX} buckets; choose a shorter range or longer buckets"
     ))
-}
-
-/// Reads rows in order. Paths that the previous bucket had at the same index are shared.
-struct Reader<'a> {
-    cursor: Box<dyn Cursor + 'a>,
-    prefix: usize,
-    found: Vec<(i64, PathValues)>,
-    /// The first second after the range.
-    end: i64,
-    start: Option<i64>,
-    values: Vec<(Path, Number)>,
-    /// The values were not sorted, because they were in several rows.
-    is_spread: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn new(cursor: Box<dyn Cursor + 'a>, prefix: usize, end: i64) -> Self {
-        Self {
-            cursor,
-            prefix,
-            found: Vec::new(),
-            end,
-            start: None,
-            values: Vec::new(),
-            is_spread: false,
-        }
-    }
-
-    fn read(mut self) -> Result<Vec<(i64, PathValues)>> {
-        while let Some((key, stored)) = self.cursor.next()? {
-            let start = layout::bucket_start(key.get(self.prefix..).unwrap_or_default())?;
-            if self.start.is_some_and(|previous| previous != start) {
-                let values = std::mem::take(&mut self.values);
-                push_bucket(&mut self.found, self.start, values, self.is_spread);
-                self.is_spread = false;
-                reserve(&mut self.found, start, self.end);
-                if self.found.len() > BUCKETS_MAX {
-                    return Err(too_many());
-                }
-            }
-            self.start = Some(start);
-            match row(stored)? {
-                Row::Leaf(leaf) => {
-                    let previous = self
-                        .found
-                        .last()
-                        .map_or(&[][..], |(_, values)| values.as_slice());
-                    put_entries(leaf, previous, &mut self.values)?;
-                }
-                Row::Spread => self.is_spread = true,
-            }
-        }
-        push_bucket(&mut self.found, self.start, self.values, self.is_spread);
-        Ok(self.found)
-    }
-}
-
-/// Reserves memory for all buckets up to the end, assuming the distance of the first two. Growing step by
-/// step would make the system clear far more memory than needed, which takes longer than everything else.
-fn reserve(found: &mut Vec<(i64, PathValues)>, second: i64, end: i64) {
-    if let [(first, _)] = found.as_slice() {
-        let more = (end - second) / (second - first).max(1) + 1;
-        let more = usize::try_from(more).unwrap_or(0);
-        found.reserve(more.min(BUCKETS_RESERVED));
-    }
-}
-
-fn put_entries(
-    leaf: &[u8],
-    previous: &[(Path, Number)],
-    values: &mut Vec<(Path, Number)>,
-) -> Result<()> {
-    if values.is_empty() {
-        values.reserve(previous.len());
-    }
-    for entry in entries(leaf) {
-        let entry = entry?;
-        let shared = previous
-            .get(values.len())
-            .filter(|(path, _)| path.as_str().as_bytes() == entry.path);
-        let path = match shared {
-            Some((path, _)) => path.clone(),
-            None => Path::stored(entry.path)?,
-        };
-        values.push((path, entry.number));
-    }
-    Ok(())
-}
-
-fn push_bucket(
-    found: &mut Vec<(i64, PathValues)>,
-    start: Option<i64>,
-    values: Vec<(Path, Number)>,
-    is_spread: bool,
-) {
-    let Some(start) = start else { return };
-    let values = if is_spread {
-        values.into_iter().collect()
-    } else {
-        PathValues::from_sorted(values)
-    };
-    if !values.is_empty() {
-        found.push((start, values));
-    }
 }

@@ -71,6 +71,25 @@ impl Unit {
             Self::Year => 8,
         }
     }
+
+    /// The unit with an id.
+    pub(crate) fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.id() == id)
+    }
+
+    /// Its usual length in seconds: months have 30 days, quarters 90, years 360.
+    fn usual_seconds(self) -> i64 {
+        match self {
+            Self::Second => 1,
+            Self::Minute => 60,
+            Self::Hour => 3600,
+            Self::Day => 86_400,
+            Self::Week => 7 * 86_400,
+            Self::Month => 30 * 86_400,
+            Self::Quarter => 90 * 86_400,
+            Self::Year => 360 * 86_400,
+        }
+    }
 }
 
 /// The length of the buckets of a series: a count of units. Ordered by length.
@@ -100,6 +119,11 @@ impl Granularity {
     /// The count of units.
     pub fn count(self) -> u32 {
         self.count
+    }
+
+    /// The usual length of a bucket in seconds; see [`Unit::usual_seconds`].
+    pub(crate) fn usual_seconds(self) -> i64 {
+        i64::from(self.count) * self.unit.usual_seconds()
     }
 
     /// The default granularities of a new store: a minute, an hour, a day, a week, a month, a quarter, a

@@ -1,18 +1,17 @@
-//! Finds the rows that a write changes.
+//! Finds the buckets that a write changes.
 
-use crate::layout::{self, BucketKind};
+use std::sync::Arc;
+
 use crate::metric::{SYSTEM_METRIC, UNTRACKED};
 use crate::stats::{ActiveSettings, Stats};
 use crate::write::Listing;
-use crate::{
-    Action, Bucket, Granularity, Metric, Number, Path, PathValues, Result, SystemMetric, Timestamp,
-    Write,
-};
+use crate::{Bucket, Granularity, Result, SystemMetric, Timestamp, Write};
 
 /// A bucket that a write goes to.
+#[derive(Clone, Copy)]
 pub(super) struct Target {
-    /// The key prefix of the metric's buckets.
-    pub(super) buckets: Vec<u8>,
+    /// The length of the bucket.
+    pub(super) granularity: Granularity,
     /// The start of the bucket.
     pub(super) start: i64,
     /// Buckets that start earlier have expired; `None` if there is no retention.
@@ -21,20 +20,36 @@ pub(super) struct Target {
 
 /// Finds buckets, and caches the last ones, because most writes go to the same buckets.
 pub(super) struct Planner<'a> {
-    stats: &'a Stats,
     active: &'a ActiveSettings,
     now: Timestamp,
-    last: Vec<(Granularity, Bucket)>,
+    tiers: Vec<PlannedTier>,
+    /// The second of the last write, and its buckets.
+    last: Option<(i64, Arc<[Target]>)>,
+}
+
+struct PlannedTier {
+    granularity: Granularity,
+    kept_from: Option<i64>,
+    last: Option<Bucket>,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(stats: &'a Stats, active: &'a ActiveSettings) -> Self {
-        Self {
-            stats,
+    pub(super) fn new(stats: &'a Stats, active: &'a ActiveSettings) -> Result<Self> {
+        let now = stats.retention_now();
+        let granularities = active.settings.granularities.iter();
+        let tiers = granularities.map(|&granularity| {
+            Ok(PlannedTier {
+                granularity,
+                kept_from: active.kept_from(granularity, now)?,
+                last: None,
+            })
+        });
+        Ok(Self {
             active,
-            now: stats.retention_now(),
-            last: Vec::new(),
-        }
+            now,
+            tiers: tiers.collect::<Result<_>>()?,
+            last: None,
+        })
     }
 
     /// The time of the commit.
@@ -42,80 +57,57 @@ impl<'a> Planner<'a> {
         self.now
     }
 
-    /// The buckets of a write, one of each granularity that retains it.
-    pub(super) fn targets(&mut self, write: &Write) -> Result<Vec<Target>> {
-        let kind = match write.action {
-            Action::Track | Action::Assert | Action::Adjust => BucketKind::Numbers,
-            Action::Observe => BucketKind::Sketches,
-        };
-        self.targets_of(&write.metric, kind, write.at)
-    }
-
-    fn targets_of(
-        &mut self,
-        metric: &Metric,
-        kind: BucketKind,
-        at: Timestamp,
-    ) -> Result<Vec<Target>> {
-        let granularities = self.active.settings.granularities.iter();
-        let mut targets = Vec::with_capacity(granularities.len());
-        for &granularity in granularities.clone() {
-            let start = self.bucket(granularity, at)?.start;
-            let kept_from = self.active.kept_from(granularity, self.now)?;
-            if kept_from.is_none_or(|kept| start >= kept) {
+    /// The buckets of a time, one of each granularity that retains it.
+    pub(super) fn targets(&mut self, at: Timestamp) -> Result<Arc<[Target]>> {
+        let second = crate::calendar::seconds(at);
+        if let Some((last, targets)) = &self.last
+            && *last == second
+        {
+            return Ok(Arc::clone(targets));
+        }
+        let mut targets = Vec::with_capacity(self.tiers.len());
+        for tier in &mut self.tiers {
+            let start = tier.bucket(self.active, at, second)?.start;
+            if tier.kept_from.is_none_or(|kept| start >= kept) {
                 targets.push(Target {
-                    buckets: self.stats.layout.buckets(kind, metric, granularity),
+                    granularity: tier.granularity,
                     start,
-                    kept_from,
+                    kept_from: tier.kept_from,
                 });
             }
         }
+        let targets: Arc<[Target]> = targets.into();
+        self.last = Some((second, Arc::clone(&targets)));
         Ok(targets)
     }
 
-    fn bucket(&mut self, granularity: Granularity, at: Timestamp) -> Result<Bucket> {
-        let second = crate::calendar::seconds(at);
-        let last = self
-            .last
-            .iter_mut()
-            .find(|(cached, _)| *cached == granularity);
-        if let Some((_, bucket)) = &last
-            && (bucket.start..bucket.end).contains(&second)
-        {
-            return Ok(*bucket);
-        }
-        let bucket = self.active.calendar.bucket(granularity, at)?;
-        match last {
-            Some((_, cached)) => *cached = bucket,
-            None => self.last.push((granularity, bucket)),
-        }
-        Ok(bucket)
+    /// The start of the first bucket of a granularity that has not expired, if it has a retention.
+    pub(super) fn kept_from(&self, granularity: Granularity) -> Option<i64> {
+        let mut tiers = self.tiers.iter();
+        let tier = tiers.find(|tier| tier.granularity == granularity);
+        tier.and_then(|tier| tier.kept_from)
     }
 
-    /// The write to the system metric that lists this write, if it is listed.
-    pub(super) fn listing(&self, write: &Write) -> Result<Option<Write>> {
+    /// The name under which the system metric lists a write, if it is listed.
+    pub(super) fn listing<'w>(&self, write: &'w Write) -> Option<&'w str> {
         let is_listed = self.active.settings.system == SystemMetric::Written
             && write.metric.name != SYSTEM_METRIC;
-        if !is_listed {
-            return Ok(None);
-        }
-        let name = match write.listing {
+        is_listed.then_some(match write.listing {
             Listing::Listed => write.metric.name.as_str(),
             Listing::Untracked => UNTRACKED,
-        };
-        let values: PathValues = [
-            (Path::of(["count"])?, Number::from(write.calls)),
-            (Path::listing(name), Number::from(write.calls)),
-        ]
-        .into_iter()
-        .collect();
-        Ok(Some(Write::track(SYSTEM_METRIC, write.at, values)))
+        })
     }
 }
 
-impl Target {
-    /// The key of the bucket.
-    pub(super) fn key(&self) -> Vec<u8> {
-        layout::bucket(&self.buckets, self.start)
+impl PlannedTier {
+    fn bucket(&mut self, active: &ActiveSettings, at: Timestamp, second: i64) -> Result<Bucket> {
+        if let Some(bucket) = self.last
+            && (bucket.start..bucket.end).contains(&second)
+        {
+            return Ok(bucket);
+        }
+        let bucket = active.calendar.bucket(self.granularity, at)?;
+        self.last = Some(bucket);
+        Ok(bucket)
     }
 }

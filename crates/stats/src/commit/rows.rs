@@ -20,7 +20,35 @@ pub(super) struct Rows<'a> {
 
 struct RowState {
     before: Option<Vec<u8>>,
-    new: Option<Vec<u8>>,
+    change: RowChange,
+}
+
+enum RowChange {
+    None,
+    Put(Vec<u8>),
+    Delete,
+}
+
+impl RowState {
+    fn new(before: Option<Vec<u8>>) -> Self {
+        let change = RowChange::None;
+        Self { before, change }
+    }
+
+    fn current(&self) -> Option<&[u8]> {
+        match &self.change {
+            RowChange::None => self.before.as_deref(),
+            RowChange::Put(new) => Some(new),
+            RowChange::Delete => None,
+        }
+    }
+
+    fn existed(&self) -> RowBefore {
+        match self.current() {
+            None => RowBefore::Absent,
+            Some(_) => RowBefore::Present,
+        }
+    }
 }
 
 /// Whether a row existed before.
@@ -44,8 +72,7 @@ impl<'a> Rows<'a> {
     fn row(&mut self, key: &[u8]) -> Result<&mut RowState> {
         if !self.rows.contains_key(key) {
             let before = self.snapshot.get(key)?.map(std::borrow::Cow::into_owned);
-            let new = before.clone();
-            self.rows.insert(key.to_vec(), RowState { before, new });
+            self.rows.insert(key.to_vec(), RowState::new(before));
         }
         self.rows
             .get_mut(key)
@@ -54,7 +81,22 @@ impl<'a> Rows<'a> {
 
     /// The current value of a row.
     pub(super) fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
-        Ok(self.row(key)?.new.as_deref())
+        Ok(self.row(key)?.current())
+    }
+
+    /// Reads rows together, for later calls of [`Self::get`].
+    pub(super) fn load(&mut self, keys: &[&[u8]]) -> Result<()> {
+        for (key, before) in keys.iter().zip(self.snapshot.get_many(keys)?) {
+            let before = before.map(std::borrow::Cow::into_owned);
+            let row = self.rows.entry(key.to_vec());
+            row.or_insert_with(|| RowState::new(before));
+        }
+        Ok(())
+    }
+
+    /// The state before the commit.
+    pub(super) fn snapshot(&self) -> &'a dyn Snapshot {
+        self.snapshot
     }
 
     /// The value of a path in the bucket at `key`.
@@ -89,13 +131,15 @@ impl<'a> Rows<'a> {
     /// Sets the value of a row.
     pub(super) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<RowBefore> {
         let state = self.row(key)?;
-        let before_change = if state.new.is_none() {
-            RowBefore::Absent
-        } else {
-            RowBefore::Present
-        };
-        state.new = Some(value);
+        let before_change = state.existed();
+        state.change = RowChange::Put(value);
         Ok(before_change)
+    }
+
+    /// Deletes a row.
+    pub(super) fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.row(key)?.change = RowChange::Delete;
+        Ok(())
     }
 
     /// Forgets a request that was executed before `second`, unless one with its name was executed since.
@@ -105,12 +149,12 @@ impl<'a> Rows<'a> {
         request: &[u8],
         second: i64,
     ) -> Result<()> {
-        self.row(time)?.new = None;
+        self.delete(time)?;
         let state = self.row(request)?;
-        if let Some(mut done) = state.new.as_deref()
+        if let Some(mut done) = state.current()
             && i64::try_from(take_varint(&mut done)?).is_ok_and(|done| done < second)
         {
-            state.new = None;
+            state.change = RowChange::Delete;
         }
         Ok(())
     }
@@ -139,13 +183,9 @@ impl<'a> Rows<'a> {
         values: &[(Path, Number)],
         mode: MergeMode,
     ) -> Result<RowBefore> {
-        let old = self.row(&key)?.new.as_deref();
-        let before_change = if old.is_none() {
-            RowBefore::Absent
-        } else {
-            RowBefore::Present
-        };
-        let old = match old.map(row).transpose()? {
+        let state = self.row(&key)?;
+        let before_change = state.existed();
+        let old = match state.current().map(row).transpose()? {
             None => &[],
             Some(Row::Leaf(entries)) => entries,
             Some(Row::Spread) => {
@@ -158,7 +198,7 @@ impl<'a> Rows<'a> {
         if new.len() > ROW_BYTES && depth < DEPTH_MAX {
             self.split(&key, depth, &new)?;
         } else {
-            self.row(&key)?.new = Some(leaf(&new));
+            self.row(&key)?.change = RowChange::Put(leaf(&new));
         }
         Ok(before_change)
     }
@@ -191,7 +231,7 @@ impl<'a> Rows<'a> {
             let entry = entry?;
             values.push((Path::stored(entry.path)?, entry.number));
         }
-        self.row(key)?.new = Some(spread_marker());
+        self.row(key)?.change = RowChange::Put(spread_marker());
         self.change_children(key, depth, &values, MergeMode::Set)
     }
 
@@ -202,9 +242,11 @@ impl<'a> Rows<'a> {
             batch.delete_range(range);
         }
         for (key, state) in self.rows {
-            match state.new {
-                Some(new) if state.before.as_ref() != Some(&new) => batch.put(key.clone(), new),
-                None if state.before.is_some() => batch.delete(key.clone()),
+            match state.change {
+                RowChange::Put(new) if state.before.as_ref() != Some(&new) => {
+                    batch.put(key.clone(), new);
+                }
+                RowChange::Delete if state.before.is_some() => batch.delete(key.clone()),
                 _ => {}
             }
             batch.require(key, state.before);

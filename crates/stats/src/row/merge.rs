@@ -51,7 +51,8 @@ pub(crate) fn merge(
     Ok(())
 }
 
-fn combine(old: Number, new: Number, mode: MergeMode) -> Result<Number> {
+/// The value of a path after a change.
+pub(crate) fn combine(old: Number, new: Number, mode: MergeMode) -> Result<Number> {
     match mode {
         MergeMode::Add => old.plus(new),
         MergeMode::Set => Ok(new),

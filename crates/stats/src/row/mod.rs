@@ -19,4 +19,4 @@ mod merge;
 
 pub(crate) use encoding::{Row, entries, row};
 pub(crate) use hash_tree::{DEPTH_MAX, entry_digit, leaf, spread_marker};
-pub(crate) use merge::{MergeMode, merge};
+pub(crate) use merge::{MergeMode, combine, merge};

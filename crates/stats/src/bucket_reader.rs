@@ -1,0 +1,201 @@
+//! Reads buckets from the three kinds of rows that have them.
+
+use espalier_keyspace::{Cursor, Direction, Snapshot};
+
+use crate::layout::{self, BucketKind};
+use crate::limits::BUCKETS_MAX;
+use crate::packed::{PathCache, Recent, Table, Tier};
+use crate::read_values::{block_keys, bucket_keys, too_many};
+use crate::row::{Row, entries, row};
+use crate::stats::Stats;
+use crate::{Bucket, Metric, Number, Path, PathValues, Range, Result};
+
+/// The maximum number of buckets for which memory is reserved in advance.
+const BUCKETS_RESERVED: usize = 1 << 16;
+
+/// Reads the buckets of metrics from one snapshot.
+pub(crate) struct BucketReader<'a> {
+    stats: &'a Stats,
+    snapshot: &'a dyn Snapshot,
+    cache: PathCache,
+}
+
+impl<'a> BucketReader<'a> {
+    pub(crate) fn new(stats: &'a Stats, snapshot: &'a dyn Snapshot) -> Self {
+        let cache = PathCache::default();
+        Self {
+            stats,
+            snapshot,
+            cache,
+        }
+    }
+
+    /// The buckets of a range that have values.
+    pub(crate) fn read(&mut self, metric: &Metric, range: Range) -> Result<Vec<(i64, PathValues)>> {
+        let Some(span) = self.stats.span(range)? else {
+            return Ok(Vec::new());
+        };
+        let recent = self.snapshot.get(&self.stats.layout.recent(metric))?;
+        let tier = match recent {
+            Some(row) => Recent::decode_tier(&row, range.granularity, &mut self.cache)?,
+            None => None,
+        };
+        // All buckets of earlier versions have rows of their own.
+        let own_to = tier.as_ref().map_or(Some(i64::MAX), |tier| tier.own_to);
+        let mut found = match tier {
+            Some(tier) => self.packed(metric, &tier, span)?,
+            None => Vec::new(),
+        };
+        if own_to.is_some_and(|last| last >= span.start) {
+            found.extend(self.own(metric, range, span)?);
+            found.sort_by_key(|(start, _)| *start);
+        }
+        match found.len() {
+            0..=BUCKETS_MAX => Ok(found),
+            _ => Err(too_many()),
+        }
+    }
+
+    /// The buckets of block rows and of the recent row.
+    fn packed(
+        &mut self,
+        metric: &Metric,
+        tier: &Tier,
+        span: Bucket,
+    ) -> Result<Vec<(i64, PathValues)>> {
+        let mut found = Vec::new();
+        let starts = span.start..span.end;
+        if let Some(end) = tier.blocks_to
+            && end > span.start
+        {
+            let blocks = self.stats.layout.blocks(metric, tier.granularity);
+            let end = end.min(span.end);
+            let keys = block_keys(&blocks, tier.granularity, Bucket { end, ..span });
+            let mut cursor = self.snapshot.scan(&keys, Direction::Forward)?;
+            while let Some((_, row)) = cursor.next()? {
+                let table = Table::decode(row, &mut self.cache)?;
+                table.read(&starts, &mut found);
+                if let Some(last) = table.starts().last() {
+                    reserve(&mut found, *last, end);
+                }
+                if found.len() > BUCKETS_MAX {
+                    return Err(too_many());
+                }
+            }
+        }
+        tier.table.read(&starts, &mut found);
+        Ok(found)
+    }
+
+    fn own(&self, metric: &Metric, range: Range, span: Bucket) -> Result<Vec<(i64, PathValues)>> {
+        let layout = &self.stats.layout;
+        let buckets = layout.buckets(BucketKind::Numbers, metric, range.granularity);
+        let keys = bucket_keys(&buckets, span);
+        let cursor = self.snapshot.scan(&keys, Direction::Forward)?;
+        OwnRows::new(cursor, buckets.len(), span.end).read()
+    }
+}
+
+/// Reads buckets with rows of their own, in order. Paths that the previous bucket had at the same index are shared.
+struct OwnRows<'a> {
+    cursor: Box<dyn Cursor + 'a>,
+    prefix: usize,
+    found: Vec<(i64, PathValues)>,
+    /// The first second after the range.
+    end: i64,
+    start: Option<i64>,
+    values: Vec<(Path, Number)>,
+    /// The values were not sorted, because they were in several rows.
+    is_spread: bool,
+}
+
+impl<'a> OwnRows<'a> {
+    fn new(cursor: Box<dyn Cursor + 'a>, prefix: usize, end: i64) -> Self {
+        Self {
+            cursor,
+            prefix,
+            found: Vec::new(),
+            end,
+            start: None,
+            values: Vec::new(),
+            is_spread: false,
+        }
+    }
+
+    fn read(mut self) -> Result<Vec<(i64, PathValues)>> {
+        while let Some((key, stored)) = self.cursor.next()? {
+            let start = layout::bucket_start(key.get(self.prefix..).unwrap_or_default())?;
+            if self.start.is_some_and(|previous| previous != start) {
+                let values = std::mem::take(&mut self.values);
+                push_bucket(&mut self.found, self.start, values, self.is_spread);
+                self.is_spread = false;
+                reserve(&mut self.found, start, self.end);
+                if self.found.len() > BUCKETS_MAX {
+                    return Err(too_many());
+                }
+            }
+            self.start = Some(start);
+            match row(stored)? {
+                Row::Leaf(leaf) => {
+                    let previous = self
+                        .found
+                        .last()
+                        .map_or(&[][..], |(_, values)| values.as_slice());
+                    put_entries(leaf, previous, &mut self.values)?;
+                }
+                Row::Spread => self.is_spread = true,
+            }
+        }
+        push_bucket(&mut self.found, self.start, self.values, self.is_spread);
+        Ok(self.found)
+    }
+}
+
+/// Reserves memory for all buckets up to the end, assuming the distance of the first two. Growing step by
+/// step would make the system clear far more memory than needed, which takes longer than everything else.
+fn reserve(found: &mut Vec<(i64, PathValues)>, second: i64, end: i64) {
+    if let [(first, _)] = found.as_slice() {
+        let more = (end - second) / (second - first).max(1) + 1;
+        let more = usize::try_from(more).unwrap_or(0);
+        found.reserve(more.min(BUCKETS_RESERVED));
+    }
+}
+
+fn put_entries(
+    leaf: &[u8],
+    previous: &[(Path, Number)],
+    values: &mut Vec<(Path, Number)>,
+) -> Result<()> {
+    if values.is_empty() {
+        values.reserve(previous.len());
+    }
+    for entry in entries(leaf) {
+        let entry = entry?;
+        let shared = previous
+            .get(values.len())
+            .filter(|(path, _)| path.as_str().as_bytes() == entry.path);
+        let path = match shared {
+            Some((path, _)) => path.clone(),
+            None => Path::stored(entry.path)?,
+        };
+        values.push((path, entry.number));
+    }
+    Ok(())
+}
+
+fn push_bucket(
+    found: &mut Vec<(i64, PathValues)>,
+    start: Option<i64>,
+    values: Vec<(Path, Number)>,
+    is_spread: bool,
+) {
+    let Some(start) = start else { return };
+    let values = if is_spread {
+        values.into_iter().collect()
+    } else {
+        PathValues::from_sorted(values)
+    };
+    if !values.is_empty() {
+        found.push((start, values));
+    }
+}

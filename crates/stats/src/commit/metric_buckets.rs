@@ -1,0 +1,333 @@
+//! The buckets of one metric in a commit: decoded once, changed by all its writes, encoded once.
+//!
+//! A bucket is in one of three places: the recent row, a block row, or rows of its own. Every change of a bucket reads
+//! the recent row, and every move of a bucket to another place changes it. So a commit whose precondition on the recent
+//! row holds has found each bucket where it is.
+
+use std::collections::BTreeMap;
+
+use espalier_keyspace::{Direction, KeyRange};
+
+use super::plan::Target;
+use super::rows::{RowBefore, Rows};
+use crate::layout::{self, BucketKind, Layout};
+use crate::limits::{PACKED_VALUES_MAX, RECENT_BUCKETS_KEPT, RECENT_BUCKETS_MAX};
+use crate::packed::{Fit, PathCache, Recent, Table, Tier};
+use crate::row::{MergeMode, Row, entries, row};
+use crate::{Error, Granularity, Metric, Number, Path, Result};
+
+/// Recent buckets of one granularity while a commit is decided, before the older ones move to blocks.
+const RECENT_IN_MEMORY_MAX: usize = 16 * RECENT_BUCKETS_MAX;
+
+/// The buckets of one metric.
+pub(super) struct MetricBuckets<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) metric: &'a Metric,
+    /// The metric may have buckets that its recent row does not mention: those of earlier versions.
+    may_be_older: bool,
+    pub(super) recent: Recent,
+    /// The block rows that are read or changed, by granularity and number.
+    pub(super) blocks: BTreeMap<(Granularity, i64), Table>,
+}
+
+/// A change of a bucket.
+#[derive(Clone, Copy)]
+pub(super) struct BucketChange<'v> {
+    /// Values, sorted by path.
+    pub(super) values: &'v [(Path, Number)],
+    /// How they change the existing ones.
+    pub(super) mode: MergeMode,
+}
+
+/// Where a bucket is, or has to begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Recent,
+    Block,
+    Own,
+}
+
+impl<'a> MetricBuckets<'a> {
+    /// The buckets of a metric with this recent row.
+    pub(super) fn load(
+        layout: &'a Layout,
+        metric: &'a Metric,
+        rows: &mut Rows<'_>,
+        recent_key: &[u8],
+        cache: &mut PathCache,
+    ) -> Result<Self> {
+        let stored = rows.get(recent_key)?;
+        let recent = stored.map(|stored| Recent::decode(stored, cache)).transpose()?;
+        let may_be_older = match recent {
+            Some(_) => true,
+            // A metric that is listed may have rows of earlier versions.
+            None => {
+                let listed = layout.metric(metric);
+                rows.put(&listed, metric.encode())? == RowBefore::Present
+            }
+        };
+        Ok(Self {
+            layout,
+            metric,
+            may_be_older,
+            recent: recent.unwrap_or_default(),
+            blocks: BTreeMap::new(),
+        })
+    }
+
+    /// The index of a granularity's tier, which begins if it does not exist.
+    pub(super) fn tier(&mut self, rows: &Rows<'_>, granularity: Granularity) -> Result<usize> {
+        let mut tiers = self.recent.tiers.iter();
+        if let Some(index) = tiers.position(|tier| tier.granularity == granularity) {
+            return Ok(index);
+        }
+        let own_to = match self.may_be_older {
+            true => self.last_own(rows, granularity)?,
+            false => None,
+        };
+        self.recent.tiers.push(Tier::new(granularity, own_to));
+        Ok(self.recent.tiers.len() - 1)
+    }
+
+    /// The start of the last bucket that has rows of its own.
+    fn last_own(&self, rows: &Rows<'_>, granularity: Granularity) -> Result<Option<i64>> {
+        let prefix = self.own(granularity);
+        let range = KeyRange::prefix(&prefix);
+        let mut cursor = rows.snapshot().scan(&range, Direction::Backward)?;
+        let last = cursor.next()?;
+        last.map(|(key, _)| layout::bucket_start(&key[prefix.len()..]))
+            .transpose()
+    }
+
+    pub(super) fn own(&self, granularity: Granularity) -> Vec<u8> {
+        self.layout.buckets(BucketKind::Numbers, self.metric, granularity)
+    }
+
+    fn own_key(&self, granularity: Granularity, start: i64) -> Vec<u8> {
+        layout::bucket(&self.own(granularity), start)
+    }
+
+    fn block_key(&self, granularity: Granularity, number: i64) -> Vec<u8> {
+        layout::block(&self.layout.blocks(self.metric, granularity), number)
+    }
+
+    /// The block that a bucket belongs to.
+    pub(super) fn block(
+        &mut self,
+        rows: &mut Rows<'_>,
+        granularity: Granularity,
+        number: i64,
+    ) -> Result<&mut Table> {
+        let block = (granularity, number);
+        if !self.blocks.contains_key(&block) {
+            let key = self.block_key(granularity, number);
+            let stored = rows.get(&key)?;
+            let table = stored.map(|stored| Table::decode(stored, &mut PathCache::default()));
+            self.blocks.insert(block, table.transpose()?.unwrap_or_default());
+        }
+        self.blocks
+            .get_mut(&block)
+            .ok_or_else(|| Error::corrupt("a block disappeared while it was changed"))
+    }
+
+    /// The table of a packed bucket.
+    fn table(&mut self, rows: &mut Rows<'_>, tier: usize, place: Place, start: i64) -> Result<&mut Table> {
+        let granularity = self.recent.tiers[tier].granularity;
+        match place {
+            Place::Block => {
+                self.block(rows, granularity, layout::block_number(granularity, start))
+            }
+            _ => Ok(&mut self.recent.tiers[tier].table),
+        }
+    }
+
+    /// Changes a bucket, which begins if it does not exist.
+    pub(super) fn change(
+        &mut self,
+        rows: &mut Rows<'_>,
+        target: Target,
+        change: BucketChange<'_>,
+    ) -> Result<()> {
+        let tier = self.tier(rows, target.granularity)?;
+        let place = self.place(rows, tier, target.start)?;
+        self.change_at(rows, tier, place, target, change)?;
+        if self.recent.tiers[tier].table.len() > RECENT_IN_MEMORY_MAX {
+            self.move_to_blocks(rows, tier)?;
+        }
+        Ok(())
+    }
+
+    fn change_at(
+        &mut self,
+        rows: &mut Rows<'_>,
+        tier: usize,
+        place: Place,
+        target: Target,
+        change: BucketChange<'_>,
+    ) -> Result<()> {
+        let BucketChange { values, mode } = change;
+        let Target { granularity, start, .. } = target;
+        if place != Place::Own {
+            let table = self.table(rows, tier, place, start)?;
+            let count = table.len();
+            if table.change(start, values, mode)? == Fit::Stored {
+                if place == Place::Recent && self.recent.tiers[tier].table.len() > count {
+                    self.remove_expired(rows, tier, target.kept_from);
+                }
+                return Ok(());
+            }
+            let existing = table.find(start).map(|index| table.split_off(index..index + 1));
+            if let Some(existing) = existing {
+                let values: Vec<_> = owned_values(&existing, 0);
+                rows.change(&self.own_key(granularity, start), &values, MergeMode::Set)?;
+            }
+        }
+        let before = rows.change(&self.own_key(granularity, start), values, mode)?;
+        if before == RowBefore::Absent {
+            self.remove_expired_own(rows, tier, target.kept_from);
+        }
+        let own_to = &mut self.recent.tiers[tier].own_to;
+        *own_to = (*own_to).max(Some(start));
+        Ok(())
+    }
+
+    /// Where a bucket is. One that has rows of its own and fits into a shared row moves there.
+    fn place(&mut self, rows: &mut Rows<'_>, index: usize, start: i64) -> Result<Place> {
+        let tier = &self.recent.tiers[index];
+        if tier.table.find(start).is_some() {
+            return Ok(Place::Recent);
+        }
+        let packed = match tier.blocks_to {
+            Some(end) if start < end => Place::Block,
+            _ => Place::Recent,
+        };
+        if tier.own_to.is_none_or(|last| start > last) {
+            return Ok(packed);
+        }
+        let key = self.own_key(tier.granularity, start);
+        let Some(stored) = rows.get(&key)? else {
+            return Ok(packed);
+        };
+        let Some(values) = packable(stored)? else {
+            return Ok(Place::Own);
+        };
+        let table = self.table(rows, index, packed, start)?;
+        match table.change(start, &values, MergeMode::Set)? {
+            Fit::TooLarge => Ok(Place::Own),
+            Fit::Stored => {
+                rows.delete(&key)?;
+                Ok(packed)
+            }
+        }
+    }
+
+    /// Removes the recent buckets that have expired, and then also the block rows.
+    fn remove_expired(&mut self, rows: &mut Rows<'_>, tier: usize, kept_from: Option<i64>) {
+        let Some(kept_from) = kept_from else { return };
+        if self.recent.tiers[tier].table.remove_before(kept_from) {
+            self.remove_expired_blocks(rows, tier, kept_from);
+            self.remove_expired_own(rows, tier, Some(kept_from));
+        }
+    }
+
+    fn remove_expired_blocks(&self, rows: &mut Rows<'_>, tier: usize, kept_from: i64) {
+        let tier = &self.recent.tiers[tier];
+        if tier.blocks_to.is_some() {
+            let start = self.layout.blocks(self.metric, tier.granularity);
+            let first = layout::block_number(tier.granularity, kept_from);
+            let end = layout::block(&start, first);
+            rows.drop_range(KeyRange::new(start, end));
+        }
+    }
+
+    fn remove_expired_own(&mut self, rows: &mut Rows<'_>, tier: usize, kept_from: Option<i64>) {
+        let Some(kept_from) = kept_from else { return };
+        let own = self.own(self.recent.tiers[tier].granularity);
+        let tier = &mut self.recent.tiers[tier];
+        if tier.own_to.is_some() {
+            let end = layout::bucket(&own, kept_from);
+            rows.drop_range(KeyRange::new(own, end));
+            tier.own_to = tier.own_to.filter(|last| *last >= kept_from);
+        }
+    }
+
+    /// Moves the recent buckets of a tier, except for the newest ones, to block rows.
+    fn move_to_blocks(&mut self, rows: &mut Rows<'_>, index: usize) -> Result<()> {
+        let tier = &mut self.recent.tiers[index];
+        let count = tier.table.len().saturating_sub(RECENT_BUCKETS_KEPT);
+        let granularity = tier.granularity;
+        let moved = tier.table.split_off(0..count);
+        tier.blocks_to = tier.table.starts().first().copied().or(tier.blocks_to);
+        for (position, start) in moved.starts().iter().enumerate() {
+            let values = owned_values(&moved, position);
+            let number = layout::block_number(granularity, *start);
+            let block = self.block(rows, granularity, number)?;
+            if block.change(*start, &values, MergeMode::Set)? == Fit::TooLarge {
+                rows.change(&self.own_key(granularity, *start), &values, MergeMode::Set)?;
+                let own_to = &mut self.recent.tiers[index].own_to;
+                *own_to = (*own_to).max(Some(*start));
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves buckets to blocks if there are too many, and writes the rows.
+    pub(super) fn finish(
+        mut self,
+        rows: &mut Rows<'_>,
+        recent_key: &[u8],
+        kept_from: &dyn Fn(Granularity) -> Option<i64>,
+    ) -> Result<()> {
+        for index in 0..self.recent.tiers.len() {
+            if self.recent.tiers[index].table.len() > RECENT_BUCKETS_MAX {
+                self.move_to_blocks(rows, index)?;
+                if let Some(kept_from) = kept_from(self.recent.tiers[index].granularity) {
+                    self.remove_expired_blocks(rows, index, kept_from);
+                    self.remove_expired_own(rows, index, Some(kept_from));
+                }
+            }
+        }
+        rows.put(recent_key, self.recent.encode())?;
+        for ((granularity, number), mut table) in std::mem::take(&mut self.blocks) {
+            let key = self.block_key(granularity, number);
+            match table.len() {
+                0 => rows.delete(&key)?,
+                _ => drop(rows.put(&key, table.encode())?),
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a path in a bucket.
+    pub(super) fn number(&mut self, rows: &mut Rows<'_>, target: Target, path: &Path) -> Result<Option<Number>> {
+        let Target { granularity, start, .. } = target;
+        let tier = self.tier(rows, granularity)?;
+        match self.place(rows, tier, start)? {
+            Place::Own => rows.number(&self.own_key(granularity, start), path),
+            place => {
+                let table = self.table(rows, tier, place, start)?;
+                Ok(table.find(start).and_then(|index| table.number(index, path)))
+            }
+        }
+    }
+}
+
+fn owned_values(table: &Table, index: usize) -> Vec<(Path, Number)> {
+    let values = table.values(index);
+    values.map(|(path, number)| (path.clone(), number)).collect()
+}
+
+/// The values of a bucket with a row of its own, if they are few enough for a shared row.
+fn packable(stored: &[u8]) -> Result<Option<Vec<(Path, Number)>>> {
+    let Row::Leaf(all) = row(stored)? else {
+        return Ok(None);
+    };
+    if entries(all).take(PACKED_VALUES_MAX + 1).count() > PACKED_VALUES_MAX {
+        return Ok(None);
+    }
+    let values = entries(all).map(|entry| {
+        let entry = entry?;
+        Ok((Path::stored(entry.path)?, entry.number))
+    });
+    values.collect::<Result<_>>().map(Some)
+}
