@@ -4,7 +4,7 @@ use espalier_keyspace::{Cursor, Direction, Snapshot};
 
 use crate::layout::{self, BucketKind};
 use crate::limits::BUCKETS_MAX;
-use crate::packed::{PathCache, Recent, Table, Tier};
+use crate::packed::{Codec, Recent, Table, Tier};
 use crate::read_values::{block_keys, bucket_keys, too_many};
 use crate::row::{Row, entries, row};
 use crate::stats::Stats;
@@ -17,16 +17,16 @@ const BUCKETS_RESERVED: usize = 1 << 16;
 pub(crate) struct BucketReader<'a> {
     stats: &'a Stats,
     snapshot: &'a dyn Snapshot,
-    cache: PathCache,
+    codec: Codec,
 }
 
 impl<'a> BucketReader<'a> {
     pub(crate) fn new(stats: &'a Stats, snapshot: &'a dyn Snapshot) -> Self {
-        let cache = PathCache::default();
+        let codec = Codec::default();
         Self {
             stats,
             snapshot,
-            cache,
+            codec,
         }
     }
 
@@ -37,7 +37,7 @@ impl<'a> BucketReader<'a> {
         };
         let recent = self.snapshot.get(&self.stats.layout.recent(metric))?;
         let tier = match recent {
-            Some(row) => Recent::decode_tier(&row, range.granularity, &mut self.cache)?,
+            Some(row) => Recent::decode_tier(&row, range.granularity, &mut self.codec)?,
             None => None,
         };
         // All buckets of earlier versions have rows of their own.
@@ -73,7 +73,7 @@ impl<'a> BucketReader<'a> {
             let keys = block_keys(&blocks, tier.granularity, Bucket { end, ..span });
             let mut cursor = self.snapshot.scan(&keys, Direction::Forward)?;
             while let Some((_, row)) = cursor.next()? {
-                let table = Table::decode(row, &mut self.cache)?;
+                let table = Table::decode(row, &mut self.codec)?;
                 table.read(&starts, &mut found);
                 if let Some(last) = table.starts().last() {
                     reserve(&mut found, *last, end);

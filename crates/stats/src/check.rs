@@ -4,7 +4,7 @@ use espalier_keyspace::{Direction, Driver, Finding};
 
 use crate::layout::{Layout, RowKind};
 use crate::number::take_varint;
-use crate::packed::{PathCache, Recent, Table};
+use crate::packed::{Codec, Recent, Table};
 use crate::retention_clock::TrustedTime;
 use crate::row::{Row, entries, row};
 use crate::sketch::Sketch;
@@ -49,8 +49,7 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
         .ok_or_else(|| Error::corrupt("the key is of an unknown kind"))?;
     let own_key = match kind {
         RowKind::Settings => {
-            Settings::decode(value)?.check()?;
-            return Ok(());
+            return Settings::decode(value)?.map_or(Ok(()), |settings| settings.check());
         }
         RowKind::Numbers => {
             if let Row::Leaf(values) = row(value)? {
@@ -59,11 +58,11 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
             return Ok(());
         }
         RowKind::Recent => {
-            Recent::decode(value, &mut PathCache::default())?;
+            Recent::decode(value, &mut Codec::default())?;
             return Ok(());
         }
         RowKind::Block => {
-            Table::decode(value, &mut PathCache::default())?;
+            Table::decode(value, &mut Codec::default())?;
             return Ok(());
         }
         RowKind::Sketch => {

@@ -9,7 +9,7 @@ use espalier_keyspace::{
 
 use crate::layout::{self, BucketKind};
 use crate::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
-use crate::packed::{PathCache, Recent};
+use crate::packed::{Codec, Recent};
 use crate::stats::{ActiveSettings, Stats};
 use crate::{Granularity, Metric, Result};
 
@@ -135,14 +135,15 @@ impl ExpiryStep<'_> {
         let Some(stored) = self.snapshot.get(&key)? else {
             return Ok(());
         };
-        let mut recent = Recent::decode(&stored, &mut PathCache::default())?;
+        let codec = &mut Codec::default();
+        let mut recent = Recent::decode(&stored, codec)?;
         let removed = kept.iter().filter(|(granularity, kept_from)| {
             recent.remove_before(*granularity, *kept_from)
         });
         if removed.count() > 0 {
             self.rows += 1;
             self.batch.require(key.clone(), Some(stored.into_owned()));
-            self.batch.put(key, recent.encode());
+            self.batch.put(key, recent.encode(codec));
         }
         Ok(())
     }

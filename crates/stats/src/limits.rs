@@ -18,6 +18,12 @@ pub const VALUES_MAX: usize = 100_000;
 /// Writes in one atomic request.
 pub const WRITES_MAX: usize = 100_000;
 
+/// Values in one atomic request, of all its writes.
+pub const REQUEST_VALUES_MAX: usize = 1_000_000;
+
+/// Bytes in one atomic request: of names, labels, paths, and 16 for each number.
+pub const REQUEST_BYTES_MAX: usize = 64 << 20;
+
 /// Granularities of a store.
 pub const GRANULARITIES_MAX: usize = 32;
 
@@ -68,8 +74,8 @@ pub const REQUEST_ID_SECONDS: i64 = 86_400;
 /// Bytes of the JSON text of a status.
 pub const STATUS_BYTES_MAX: usize = 1 << 20;
 
-/// Requests of several threads that share one commit.
-pub const GROUP_REQUESTS_MAX: usize = 256;
+/// Writes of the requests of several threads that share one commit; a request with more is committed alone.
+pub const GROUP_WRITES_MAX: usize = 4096;
 
 /// Metrics that one step of the removal of expired buckets checks.
 pub const EXPIRY_METRICS: usize = 256;

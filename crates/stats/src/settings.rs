@@ -94,31 +94,82 @@ impl Settings {
                 .iter()
                 .map(|(g, s)| (g.to_string(), *s))
                 .collect(),
-            system: self.system == SystemMetric::Written,
+            is_listed: self.system == SystemMetric::Written,
         };
-        serde_json::to_vec(&stored).map_err(|error| Error::argument(error.to_string()))
+        let row = SettingsRow {
+            format: FORMAT,
+            settings: Some(stored),
+        };
+        serde_json::to_vec(&row).map_err(|error| Error::argument(error.to_string()))
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
-        let stored: Stored = serde_json::from_slice(bytes)
-            .map_err(|error| Error::corrupt(format!("the stored settings: {error}")))?;
+    /// The row of a store with the default settings, which may still be configured.
+    pub(crate) fn format_only() -> Vec<u8> {
+        format!(r#"{{"format":{FORMAT}}}"#).into_bytes()
+    }
+
+    /// Whether a row of the settings prevents earlier versions from opening the store.
+    pub(crate) fn has_current_format(row: &[u8]) -> Result<bool> {
+        Ok(SettingsRow::decode(row)?.format == FORMAT)
+    }
+
+    /// Decodes the row; `None` if it has the format only.
+    pub(crate) fn decode(row: &[u8]) -> Result<Option<Self>> {
+        let Some(stored) = SettingsRow::decode(row)?.settings else {
+            return Ok(None);
+        };
         let granularities = stored.granularities.iter().map(|text| text.parse());
         let retention = stored
             .retention
             .iter()
             .map(|(text, &seconds)| Ok((text.parse()?, seconds)));
-        Ok(Self {
+        Ok(Some(Self {
             week_begins: stored.week_begins.parse()?,
             granularities: granularities.collect::<Result<_>>()?,
             retention: retention.collect::<Result<_>>()?,
-            system: if stored.system {
+            system: if stored.is_listed {
                 SystemMetric::Written
             } else {
                 SystemMetric::Off
             },
             time_zone: stored.time_zone,
-        })
+        }))
     }
+}
+
+/// The format of the rows of buckets. The first one had a row for each bucket and no number here; its versions require
+/// the member `system` of the settings, and do not open a store without it.
+const FORMAT: u32 = 2;
+
+#[derive(Serialize)]
+struct SettingsRow {
+    format: u32,
+    #[serde(flatten)]
+    settings: Option<Stored>,
+}
+
+impl SettingsRow {
+    fn decode(row: &[u8]) -> Result<Self> {
+        let corrupt = |error| Error::corrupt(format!("the stored settings: {error}"));
+        let Format { format } = serde_json::from_slice(row).map_err(corrupt)?;
+        let format = format.unwrap_or(1);
+        if format > FORMAT {
+            let message = format!(
+                "the statistics have the format {format}, this program supports {FORMAT}; use the program that wrote them"
+            );
+            return Err(Error::new(ErrorKind::Settings, message));
+        }
+        let settings = match row == Settings::format_only() {
+            true => None,
+            false => Some(serde_json::from_slice(row).map_err(corrupt)?),
+        };
+        Ok(Self { format, settings })
+    }
+}
+
+#[derive(Deserialize)]
+struct Format {
+    format: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -128,5 +179,6 @@ struct Stored {
     week_begins: String,
     granularities: Vec<String>,
     retention: BTreeMap<String, u64>,
-    system: bool,
+    #[serde(rename = "list-active", alias = "system")]
+    is_listed: bool,
 }

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use espalier_keyspace::{Batch, Driver, GroupQueue, Transact};
 use parking_lot::RwLock;
 
 use crate::calendar::seconds;
 use crate::layout::Layout;
-use crate::limits::GROUP_REQUESTS_MAX;
+use crate::limits::GROUP_WRITES_MAX;
 use crate::retention_clock::{RetentionClock, TrustedTime};
 use crate::{
     Calendar, Clock, Error, ErrorKind, Granularity, Metric, Outcome, PathValues, Request, Result,
@@ -25,6 +26,8 @@ pub struct Stats {
     pub(crate) retention_clock: RetentionClock,
     pub(crate) active: RwLock<Arc<ActiveSettings>>,
     pub(crate) queue: GroupQueue<Request, Result<Outcome>>,
+    /// The row of the settings has the current format.
+    pub(crate) has_format: AtomicBool,
 }
 
 /// The settings and their calendar.
@@ -73,7 +76,8 @@ impl Stats {
         Ok(Self {
             retention_clock: RetentionClock::new(&*clock, trusted.transpose()?),
             active: RwLock::new(Arc::new(ActiveSettings::new(settings)?)),
-            queue: GroupQueue::new(GROUP_REQUESTS_MAX, |_| 1),
+            queue: GroupQueue::new(GROUP_WRITES_MAX, |request: &Request| request.writes.len().max(1)),
+            has_format: AtomicBool::new(false),
             driver,
             layout,
             clock,
@@ -91,7 +95,9 @@ impl Stats {
         Transact::<Error>::new(&*self.driver).run(&newest, &mut |snapshot| {
             let stored = snapshot.get(&key)?.map(Cow::into_owned);
             if let Some(stored) = &stored {
-                active.settings.check_against(&Settings::decode(stored)?)?;
+                if let Some(stored) = Settings::decode(stored)? {
+                    active.settings.check_against(&stored)?;
+                }
             }
             let mut batch = Batch::new();
             batch.require(key.clone(), stored);
@@ -191,6 +197,8 @@ impl Stats {
 fn stored_settings(driver: &dyn Driver, layout: &Layout) -> Result<Option<Settings>> {
     driver.catch_up()?;
     let snapshot = driver.snapshot()?;
-    let stored = snapshot.get(&layout.settings())?;
-    stored.map(|stored| Settings::decode(&stored)).transpose()
+    match snapshot.get(&layout.settings())? {
+        Some(stored) => Settings::decode(&stored),
+        None => Ok(None),
+    }
 }

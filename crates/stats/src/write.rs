@@ -1,7 +1,9 @@
 //! Writes and requests.
 
 use crate::import::ImportPart;
-use crate::limits::{REQUEST_ID_BYTES_MAX, VALUES_MAX, WRITES_MAX};
+use crate::limits::{
+    REQUEST_BYTES_MAX, REQUEST_ID_BYTES_MAX, REQUEST_VALUES_MAX, VALUES_MAX, WRITES_MAX,
+};
 use crate::{Designator, Error, Metric, Number, PathValues, Result, Timestamp};
 
 /// How a write changes the values of a bucket.
@@ -99,6 +101,15 @@ impl Write {
         self
     }
 
+    /// Its bytes, as [`REQUEST_BYTES_MAX`] counts them.
+    fn bytes(&self) -> usize {
+        let labels = self.metric.labels.iter();
+        let labels = labels.map(|(name, value)| name.len() + value.len());
+        let values = self.values.iter();
+        let values = values.map(|(path, _)| path.as_str().len() + size_of::<i128>());
+        self.metric.name.len() + labels.sum::<usize>() + values.sum::<usize>()
+    }
+
     /// Checks the limits.
     pub(crate) fn check(&self) -> Result<()> {
         self.metric.check()?;
@@ -172,7 +183,23 @@ impl Request {
                 "the name of a request must have 1 to {REQUEST_ID_BYTES_MAX} bytes"
             )));
         }
-        self.writes.iter().try_for_each(Write::check)
+        let (mut values, mut bytes) = (0, 0);
+        for write in &self.writes {
+            write.check()?;
+            values += write.values.len();
+            bytes += write.bytes();
+        }
+        if values > REQUEST_VALUES_MAX {
+            let message =
+                format!("{values} values exceed the limit of {REQUEST_VALUES_MAX} in a request");
+            return Err(Error::limit(message));
+        }
+        if bytes > REQUEST_BYTES_MAX {
+            let message =
+                format!("{bytes} bytes exceed the limit of {REQUEST_BYTES_MAX} in a request");
+            return Err(Error::limit(message));
+        }
+        Ok(())
     }
 }
 

@@ -2,9 +2,9 @@
 
 mod fixture;
 
-use espalier_stats::limits::{EXPIRY_METRICS, EXPIRY_ROWS};
-use espalier_stats::{Range, Request, Settings, Stats, Timestamp, Write};
-use fixture::{Fixture, json, packed};
+use espalier_stats::limits::{BLOCK_BUCKETS, EXPIRY_METRICS, EXPIRY_ROWS, PACKED_VALUES_MAX};
+use espalier_stats::{Number, PathValues, Range, Request, Settings, Stats, Timestamp, Write};
+use fixture::{Fixture, json, packed, path};
 
 const NOW: i64 = 1_740_000_000;
 
@@ -33,8 +33,11 @@ fn a_step_removes_a_limited_number_of_rows_and_the_next_one_continues() {
     let mut fixture = Fixture::new("memory:");
     let stats = minutes_for_ten(&fixture);
     let minutes = 2 * EXPIRY_ROWS as i64 + 10;
-    let writes = (0..minutes)
-        .map(|minute| Write::track("n", second(NOW + 60 * minute), packed(r#"{"a":1}"#)));
+    // So many values that each bucket has a row of its own.
+    let values = (0..=PACKED_VALUES_MAX).map(|value| (path(&format!("v{value}")), Number::ONE));
+    let values: PathValues = values.collect();
+    let writes =
+        (0..minutes).map(|minute| Write::track("n", second(NOW + 60 * minute), values.clone()));
     stats.submit(Request::new(writes)).expect("tracked");
     let before = keys(&fixture);
     fixture.clock.set(NOW + 60 * minutes + 86_400);
@@ -103,4 +106,36 @@ fn a_step_with_nothing_to_remove_commits_nothing() {
     fixture.clock.set(NOW + 1_000_000_000);
     assert_eq!(stats.expire(|| {}).expect("nothing"), 0);
     assert_eq!(version(), configured);
+}
+
+#[test]
+fn expired_blocks_and_recent_buckets_are_removed() {
+    for engine in fixture::engines() {
+        let fixture = Fixture::new(engine);
+        let stats = minutes_for_ten(&fixture);
+        let minutes = 3 * BLOCK_BUCKETS;
+        let writes = (0..minutes)
+            .map(|minute| Write::track("n", second(NOW + 60 * minute), packed(r#"{"a":1}"#)));
+        stats.submit(Request::new(writes)).expect("tracked");
+        let before = keys(&fixture);
+        let count = |granularity: &str| {
+            let granularity = granularity.parse().expect("a granularity");
+            let range = Range::new(granularity, second(NOW), second(NOW + 60 * minutes));
+            stats.values("n", range.skip_blanks()).expect("read").len()
+        };
+        assert_eq!(count("1m"), minutes as usize);
+        // Half of the minutes.
+        fixture.clock.set(NOW + 60 * (minutes / 2) + 600);
+        assert!(stats.expire(|| {}).expect("expired") > 0);
+        assert_eq!(count("1m"), minutes as usize / 2, "{engine}");
+        fixture.clock.set(NOW + 60 * minutes + 86_400);
+        assert!(stats.expire(|| {}).expect("expired") > 0);
+        assert_eq!(stats.expire(|| {}).expect("nothing more"), 0);
+        // Blocks of minutes are gone; settings, the metric, the time and the recent row are left.
+        assert!(keys(&fixture) < before, "{engine}");
+        let mut settings = stats.settings();
+        settings.retention.clear();
+        stats.configure(settings).expect("kept for ever");
+        assert_eq!((count("1m"), count("1d")), (0, 2), "{engine}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Commits requests optimistically: what was read is a precondition, and conflicts are retried.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 
 use espalier_keyspace::{
     Batch, ConflictRetry, ErrorKind as KeyspaceErrorKind, OPTIMISTIC_CONFLICTS_MAX, PrefetchList,
@@ -108,6 +109,9 @@ impl Stats {
                     _ => {}
                 }
             }
+        }
+        if !self.has_format.load(Ordering::Relaxed) {
+            expected.key(self.layout.settings());
         }
         if active.settings.system == SystemMetric::Written {
             let metric = Metric::new(SYSTEM_METRIC);

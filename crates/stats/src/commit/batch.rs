@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use espalier_keyspace::{Batch, KeyRange, Snapshot};
 
-use super::metric_buckets::{BucketChange, MetricBuckets};
+use super::metric_buckets::{BucketChange, MetricBuckets, Workspace};
 use super::plan::{Planner, Target};
 use super::rows::{RowBefore, Rows};
 use crate::layout::{self, BucketKind};
-use crate::packed::PathCache;
 use crate::row::MergeMode;
 use crate::stats::{ActiveSettings, Stats};
 use crate::{
     Action, Decimal, Error, Metric, Number, Outcome, Path, PathValues, Request, Result,
-    SYSTEM_METRIC, Timestamp, Write, sketch,
+    SYSTEM_METRIC, Settings, Timestamp, Write, sketch,
 };
 
 /// Metrics whose recent rows are read together.
@@ -112,6 +112,9 @@ impl<'a, 'w> BatchBuilder<'a, 'w> {
                 values.set(Path::listing(name), count(calls)?);
             }
             let at = Timestamp::from_second(second).unwrap_or(Timestamp::MIN);
+            if self.planner.targets(at)?.is_empty() {
+                continue;
+            }
             self.plan(Cow::Owned(Write::track(SYSTEM_METRIC, at, values)));
         }
         Ok(())
@@ -154,43 +157,72 @@ impl<'a, 'w> BatchBuilder<'a, 'w> {
         let metrics: Vec<_> = writes
             .chunk_by(|left, right| left.key == right.key)
             .collect();
-        let mut cache = PathCache::default();
+        if !metrics.is_empty() {
+            self.store_format()?;
+        }
+        let mut workspace = Workspace::default();
         for metrics in metrics.chunks(METRICS_AT_ONCE) {
-            self.load(metrics)?;
-            for writes in metrics {
-                self.metric(writes, &mut cache)?;
+            let recent = self.load(metrics)?;
+            for (writes, recent) in metrics.iter().zip(recent) {
+                self.metric(writes, recent, &mut workspace)?;
             }
         }
         Ok(self.rows.into_batch())
     }
 
-    /// Reads the recent rows of metrics, and the rows that list the metrics without one.
-    fn load(&mut self, metrics: &[&[PlannedWrite<'_>]]) -> Result<()> {
-        let keys: Vec<_> = metrics.iter().map(|writes| writes[0].key.as_slice()).collect();
-        self.rows.load(&keys)?;
-        let mut listed = Vec::new();
-        for writes in metrics {
-            if self.rows.get(&writes[0].key)?.is_none() {
-                listed.push(self.stats.layout.metric(&writes[0].write.metric));
-            }
+    /// Makes sure that versions which read only rows of single buckets do not open the store.
+    fn store_format(&mut self) -> Result<()> {
+        if self.stats.has_format.load(Ordering::Relaxed) {
+            return Ok(());
         }
-        let listed: Vec<_> = listed.iter().map(Vec::as_slice).collect();
-        self.rows.load(&listed)
+        let key = self.stats.layout.settings();
+        let row = match self.rows.get(&key)? {
+            None => Settings::format_only(),
+            Some(stored) if Settings::has_current_format(stored)? => {
+                self.stats.has_format.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            Some(stored) => match Settings::decode(stored)? {
+                Some(settings) => settings.encode()?,
+                None => Settings::format_only(),
+            },
+        };
+        self.rows.put(&key, row).map(drop)
     }
 
-    /// Executes the writes to one metric.
-    fn metric(&mut self, writes: &[PlannedWrite<'_>], cache: &mut PathCache) -> Result<()> {
-        let (key, metric) = (&writes[0].key, &writes[0].write.metric);
+    /// The recent rows of metrics. Reads also the rows that list the metrics without one.
+    fn load(&mut self, metrics: &[&[PlannedWrite<'_>]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let keys = metrics.iter().map(|writes| writes[0].key.as_slice());
+        let recent = self.snapshot.get_many(&keys.collect::<Vec<_>>())?;
+        let absent = metrics.iter().zip(&recent);
+        let absent = absent.filter(|(_, recent)| recent.is_none());
+        let listed = absent.map(|(writes, _)| self.stats.layout.metric(&writes[0].write.metric));
+        let listed: Vec<_> = listed.collect();
+        self.rows.load(&listed.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+        let owned = recent.into_iter().map(|row| row.map(Cow::into_owned));
+        Ok(owned.collect())
+    }
+
+    /// Executes the writes to one metric, which has this recent row.
+    fn metric(
+        &mut self,
+        writes: &[PlannedWrite<'_>],
+        recent: Option<Vec<u8>>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let metric = &writes[0].write.metric;
         let (layout, rows) = (&self.stats.layout, &mut self.rows);
-        let mut buckets = MetricBuckets::load(layout, metric, rows, key, cache)?;
+        let mut buckets =
+            MetricBuckets::load(layout, metric, rows, recent.as_deref(), workspace)?;
         for PlannedWrite { write, .. } in writes {
             let targets = self.planner.targets(write.at)?;
             for target in targets.iter() {
                 change(&mut buckets, rows, *target, write).map_err(|error| error.at(metric))?;
             }
         }
-        let planner = &self.planner;
-        buckets.finish(rows, key, &|granularity| planner.kept_from(granularity))
+        let row = (writes[0].key.clone(), recent);
+        let kept_from = |granularity| self.planner.kept_from(granularity);
+        buckets.finish(rows, row, &kept_from, workspace)
     }
 }
 

@@ -6,7 +6,7 @@ use super::metric_buckets::MetricBuckets;
 use super::plan::Target;
 use super::rows::Rows;
 use crate::layout::{block, block_number, bucket, bucket_start};
-use crate::packed::{PathCache, Table};
+use crate::packed::{Codec, Table};
 use crate::row::{Row, entries, row};
 use crate::{Number, Path, PathValues, Result};
 
@@ -69,22 +69,25 @@ impl MetricBuckets<'_> {
         let first = kept_from.map(|kept| block_number(granularity, kept));
         let changed = self.blocks.range(..=(granularity, last)).rev();
         let mut changed = changed.take_while(|((other, _), _)| *other == granularity);
-        let changed = changed.find_map(|((_, number), table)| {
-            table.latest(path, start).map(|found| (*number, found))
+        let changed = changed.find_map(|((_, number), block)| {
+            let latest = block.table.latest(path, start);
+            latest.map(|found| (*number, found))
         });
         let prefix = self.layout.blocks(self.metric, granularity);
         let from = first.map_or_else(|| prefix.clone(), |first| block(&prefix, first));
         let range = KeyRange::new(from, block(&prefix, last + 1));
         let mut cursor = rows.snapshot().scan(&range, Direction::Backward)?;
-        let mut cache = PathCache::default();
+        let mut codec = Codec::default();
         while let Some((key, stored)) = cursor.next()? {
             let number = bucket_start(&key[prefix.len()..])?;
             if changed.is_some_and(|(changed, _)| changed >= number) {
                 break;
             }
-            let is_changed = self.blocks.contains_key(&(granularity, number));
-            let table = Table::decode(stored, &mut cache)?;
-            if !is_changed && let Some(found) = table.latest(path, start) {
+            if self.blocks.contains_key(&(granularity, number)) {
+                continue;
+            }
+            let table = Table::decode(stored, &mut codec)?;
+            if let Some(found) = table.latest(path, start) {
                 drop(cursor);
                 self.block(rows, granularity, number)?;
                 return Ok(Some(found));

@@ -4,15 +4,16 @@
 //! the recent row, and every move of a bucket to another place changes it. So a commit whose precondition on the recent
 //! row holds has found each bucket where it is.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use espalier_keyspace::{Direction, KeyRange};
 
 use super::plan::Target;
-use super::rows::{RowBefore, Rows};
+use super::rows::{PackedRow, RowBefore, Rows};
 use crate::layout::{self, BucketKind, Layout};
 use crate::limits::{PACKED_VALUES_MAX, RECENT_BUCKETS_KEPT, RECENT_BUCKETS_MAX};
-use crate::packed::{Fit, PathCache, Recent, Table, Tier};
+use crate::packed::{Codec, Fit, Recent, Table, Tier};
 use crate::row::{MergeMode, Row, entries, row};
 use crate::{Error, Granularity, Metric, Number, Path, Result};
 
@@ -27,7 +28,20 @@ pub(super) struct MetricBuckets<'a> {
     may_be_older: bool,
     pub(super) recent: Recent,
     /// The block rows that are read or changed, by granularity and number.
-    pub(super) blocks: BTreeMap<(Granularity, i64), Table>,
+    pub(super) blocks: BTreeMap<(Granularity, i64), Block>,
+}
+
+/// A block row.
+pub(super) struct Block {
+    before: Option<Vec<u8>>,
+    pub(super) table: Table,
+}
+
+/// Memory that is used again for each metric.
+#[derive(Default)]
+pub(super) struct Workspace {
+    pub(super) codec: Codec,
+    recent: Recent,
 }
 
 /// A change of a bucket.
@@ -53,26 +67,26 @@ impl<'a> MetricBuckets<'a> {
         layout: &'a Layout,
         metric: &'a Metric,
         rows: &mut Rows<'_>,
-        recent_key: &[u8],
-        cache: &mut PathCache,
+        recent: Option<&[u8]>,
+        workspace: &mut Workspace,
     ) -> Result<Self> {
-        let stored = rows.get(recent_key)?;
-        let recent = stored.map(|stored| Recent::decode(stored, cache)).transpose()?;
-        let may_be_older = match recent {
-            Some(_) => true,
-            // A metric that is listed may have rows of earlier versions.
-            None => {
-                let listed = layout.metric(metric);
-                rows.put(&listed, metric.encode())? == RowBefore::Present
-            }
-        };
-        Ok(Self {
+        let mut buckets = Self {
             layout,
             metric,
-            may_be_older,
-            recent: recent.unwrap_or_default(),
+            may_be_older: true,
+            recent: std::mem::take(&mut workspace.recent),
             blocks: BTreeMap::new(),
-        })
+        };
+        match recent {
+            Some(row) => buckets.recent.decode_again(row, &mut workspace.codec)?,
+            None => {
+                buckets.recent.tiers.clear();
+                // A metric that is listed may have rows of earlier versions.
+                let listed = rows.put(&layout.metric(metric), metric.encode())?;
+                buckets.may_be_older = listed == RowBefore::Present;
+            }
+        }
+        Ok(buckets)
     }
 
     /// The index of a granularity's tier, which begins if it does not exist.
@@ -121,13 +135,16 @@ impl<'a> MetricBuckets<'a> {
         let block = (granularity, number);
         if !self.blocks.contains_key(&block) {
             let key = self.block_key(granularity, number);
-            let stored = rows.get(&key)?;
-            let table = stored.map(|stored| Table::decode(stored, &mut PathCache::default()));
-            self.blocks.insert(block, table.transpose()?.unwrap_or_default());
+            let before = rows.snapshot().get(&key)?.map(Cow::into_owned);
+            let table = before.as_deref();
+            let table = table.map(|row| Table::decode(row, &mut Codec::default()));
+            let table = table.transpose()?.unwrap_or_default();
+            self.blocks.insert(block, Block { before, table });
         }
-        self.blocks
-            .get_mut(&block)
-            .ok_or_else(|| Error::corrupt("a block disappeared while it was changed"))
+        match self.blocks.get_mut(&block) {
+            Some(block) => Ok(&mut block.table),
+            None => Err(Error::corrupt("a block disappeared while it was changed")),
+        }
     }
 
     /// The table of a packed bucket.
@@ -271,12 +288,13 @@ impl<'a> MetricBuckets<'a> {
         Ok(())
     }
 
-    /// Moves buckets to blocks if there are too many, and writes the rows.
+    /// Moves buckets to blocks if there are too many, and writes the rows: the recent row has this key and value.
     pub(super) fn finish(
         mut self,
         rows: &mut Rows<'_>,
-        recent_key: &[u8],
+        (key, before): (Vec<u8>, Option<Vec<u8>>),
         kept_from: &dyn Fn(Granularity) -> Option<i64>,
+        workspace: &mut Workspace,
     ) -> Result<()> {
         for index in 0..self.recent.tiers.len() {
             if self.recent.tiers[index].table.len() > RECENT_BUCKETS_MAX {
@@ -287,14 +305,16 @@ impl<'a> MetricBuckets<'a> {
                 }
             }
         }
-        rows.put(recent_key, self.recent.encode())?;
-        for ((granularity, number), mut table) in std::mem::take(&mut self.blocks) {
+        let codec = &mut workspace.codec;
+        let new = Some(self.recent.encode(codec));
+        rows.put_recent(PackedRow { key, before, new });
+        for ((granularity, number), block) in std::mem::take(&mut self.blocks) {
+            let Block { before, mut table } = block;
             let key = self.block_key(granularity, number);
-            match table.len() {
-                0 => rows.delete(&key)?,
-                _ => drop(rows.put(&key, table.encode())?),
-            }
+            let new = (table.len() > 0).then(|| table.encode(codec));
+            rows.put_block(PackedRow { key, before, new });
         }
+        workspace.recent = self.recent;
         Ok(())
     }
 

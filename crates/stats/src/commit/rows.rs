@@ -15,7 +15,18 @@ use crate::{Number, Path, Result};
 pub(super) struct Rows<'a> {
     snapshot: &'a dyn Snapshot,
     rows: BTreeMap<Vec<u8>, RowState>,
+    /// Recent rows and block rows, in the order of their keys.
+    recent: Vec<PackedRow>,
+    blocks: Vec<PackedRow>,
     dropped: Vec<KeyRange>,
+}
+
+/// A row of a metric that is read and written once.
+pub(super) struct PackedRow {
+    pub(super) key: Vec<u8>,
+    pub(super) before: Option<Vec<u8>>,
+    /// The new value; `None` if the row is deleted.
+    pub(super) new: Option<Vec<u8>>,
 }
 
 struct RowState {
@@ -65,6 +76,8 @@ impl<'a> Rows<'a> {
         Self {
             snapshot,
             rows: BTreeMap::new(),
+            recent: Vec::new(),
+            blocks: Vec::new(),
             dropped: Vec::new(),
         }
     }
@@ -82,6 +95,16 @@ impl<'a> Rows<'a> {
     /// The current value of a row.
     pub(super) fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
         Ok(self.row(key)?.current())
+    }
+
+    /// Writes the recent row of a metric, whose key is after those before.
+    pub(super) fn put_recent(&mut self, row: PackedRow) {
+        self.recent.push(row);
+    }
+
+    /// Writes a block row, whose key is after those before.
+    pub(super) fn put_block(&mut self, row: PackedRow) {
+        self.blocks.push(row);
     }
 
     /// Reads rows together, for later calls of [`Self::get`].
@@ -241,18 +264,30 @@ impl<'a> Rows<'a> {
         for range in self.dropped {
             batch.delete_range(range);
         }
-        for (key, state) in self.rows {
-            match state.change {
-                RowChange::Put(new) if state.before.as_ref() != Some(&new) => {
-                    batch.put(key.clone(), new);
-                }
-                RowChange::Delete if state.before.is_some() => batch.delete(key.clone()),
-                _ => {}
+        for (key, RowState { before, change }) in self.rows {
+            match change {
+                RowChange::None => batch.require(key, before),
+                RowChange::Put(new) => write(&mut batch, key, before, Some(new)),
+                RowChange::Delete => write(&mut batch, key, before, None),
             }
-            batch.require(key, state.before);
         }
+        for PackedRow { key, before, new } in self.recent.into_iter().chain(self.blocks) {
+            write(&mut batch, key, before, new);
+        }
+        batch.assume_met_at(self.snapshot.version());
         batch
     }
+}
+
+/// Adds the change of a row, if there is any, and its precondition.
+fn write(batch: &mut Batch, key: Vec<u8>, before: Option<Vec<u8>>, new: Option<Vec<u8>>) {
+    if before != new {
+        match new {
+            Some(new) => batch.put(key.clone(), new),
+            None => batch.delete(key.clone()),
+        }
+    }
+    batch.require(key, before);
 }
 
 fn child(key: &[u8], digit: u8) -> Vec<u8> {

@@ -7,7 +7,7 @@ use crate::number::{put_number, take_number};
 use crate::{Decimal, Error, Number, Result};
 
 /// No bucket has a value.
-pub(super) const ABSENT: u8 = 0;
+const ABSENT: u8 = 0;
 
 /// All values are equal: one number.
 const SAME: u8 = 1;
@@ -118,6 +118,17 @@ impl ColumnWriter {
     }
 }
 
+/// Appends the column of a single bucket.
+pub(super) fn put_cell(out: &mut Vec<u8>, cell: Option<Number>) {
+    match cell {
+        None => out.push(ABSENT),
+        Some(number) => {
+            out.push(SAME);
+            put_number(out, number);
+        }
+    }
+}
+
 /// Whether two numbers have the same encoding; equal numbers may be a decimal and a float.
 fn is_identical(left: Number, right: Number) -> bool {
     match (left, right) {
@@ -133,7 +144,7 @@ pub(super) fn take_column(
     bytes: &mut &[u8],
     count: usize,
     integers: &mut Vec<i64>,
-    put: &mut dyn FnMut(usize, Number),
+    put: &mut impl FnMut(usize, Number),
 ) -> Result<()> {
     let code = *bytes.split_off_first().ok_or_else(damaged)?;
     if code & WITH_GAPS == 0 {
@@ -156,7 +167,7 @@ fn take_numbers(
     code: u8,
     count: usize,
     integers: &mut Vec<i64>,
-    put: &mut dyn FnMut(usize, Number),
+    put: &mut impl FnMut(usize, Number),
 ) -> Result<()> {
     match code {
         ABSENT => {}

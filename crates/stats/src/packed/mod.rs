@@ -7,6 +7,7 @@
 //! as all buckets had in earlier versions. The measurements are in docs/decisions/0077.
 
 mod bits;
+mod codec;
 mod column;
 mod float_column;
 mod integers;
@@ -14,6 +15,6 @@ mod paths;
 mod recent;
 mod table;
 
-pub(crate) use paths::PathCache;
+pub(crate) use codec::Codec;
 pub(crate) use recent::{Recent, Tier};
 pub(crate) use table::{Fit, Table};

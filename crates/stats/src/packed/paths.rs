@@ -5,18 +5,18 @@ use std::sync::Arc;
 use crate::number::{put_text, take_text};
 use crate::{Path, Result};
 
-/// Appends paths: the length of their list in bytes, then each.
-pub(super) fn put_paths(out: &mut Vec<u8>, paths: &[Path]) {
-    let mut list = Vec::with_capacity(16 * paths.len());
+/// Appends paths: the length of their list in bytes, then each. `list` is scratch memory.
+pub(super) fn put_paths(out: &mut Vec<u8>, paths: &[Path], list: &mut Vec<u8>) {
+    list.clear();
     for path in paths {
-        put_text(&mut list, path.as_str().as_bytes());
+        put_text(list, path.as_str().as_bytes());
     }
-    put_text(out, &list);
+    put_text(out, list);
 }
 
-/// Decodes paths. Most rows have the paths of the row before, and share these in memory.
+/// The paths of the row before: most rows have the same ones, and share them in memory.
 #[derive(Default)]
-pub(crate) struct PathCache {
+pub(super) struct PathCache {
     list: Vec<u8>,
     paths: Arc<[Path]>,
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::column::ColumnWriter;
+use super::codec::Codec;
 use super::integers::{put_signed, take_signed};
-use super::paths::{PathCache, put_paths, union};
+use super::paths::{put_paths, union};
 use super::table::{FORMAT, Table};
 use crate::calendar::Unit;
 use crate::number::{put_text, put_varint, take_text, take_varint};
@@ -48,7 +48,8 @@ impl Tier {
         }
     }
 
-    fn put(&self, out: &mut Vec<u8>, body: &mut Vec<u8>, writer: &mut ColumnWriter) {
+    fn put(&self, out: &mut Vec<u8>, codec: &mut Codec) {
+        let body = &mut codec.part;
         body.clear();
         let own = if self.own_to.is_some() { HAS_OWN } else { 0 };
         let blocks = if self.blocks_to.is_some() { HAS_BLOCKS } else { 0 };
@@ -56,24 +57,27 @@ impl Tier {
         for time in [self.own_to, self.blocks_to].into_iter().flatten() {
             put_signed(body, time);
         }
-        self.table.put_body(body, writer);
+        self.table.put_body(body, &mut codec.columns);
         out.push(self.granularity.unit().id());
         put_varint(out, u128::from(self.granularity.count()));
         put_text(out, body);
     }
 
-    fn take_body(granularity: Granularity, mut body: &[u8], paths: Arc<[Path]>) -> Result<Self> {
+    /// Replaces the tier, except for its granularity, by a decoded one.
+    fn take_body(
+        &mut self,
+        mut body: &[u8],
+        paths: Arc<[Path]>,
+        integers: &mut Vec<i64>,
+    ) -> Result<()> {
         let flags = *body.split_off_first().ok_or_else(damaged)?;
         let mut time = |flag| match flags & flag {
             0 => Ok(None),
             _ => take_signed(&mut body).map(Some),
         };
-        Ok(Self {
-            granularity,
-            own_to: time(HAS_OWN)?,
-            blocks_to: time(HAS_BLOCKS)?,
-            table: Table::take_body(&mut body, paths)?,
-        })
+        self.own_to = time(HAS_OWN)?;
+        self.blocks_to = time(HAS_BLOCKS)?;
+        self.table.take_body(&mut body, paths, integers)
     }
 }
 
@@ -86,25 +90,35 @@ impl Recent {
     }
 
     /// Encodes the row, without columns that have no values.
-    pub(crate) fn encode(&mut self) -> Vec<u8> {
+    pub(crate) fn encode(&mut self, codec: &mut Codec) -> Vec<u8> {
         self.share_paths();
-        let mut row = Vec::with_capacity(256);
+        let mut row = Vec::with_capacity(512);
         row.push(FORMAT);
-        put_paths(&mut row, self.tiers.first().map_or(&[], |tier| &tier.table.paths));
-        let (mut body, mut writer) = (Vec::with_capacity(256), ColumnWriter::default());
+        let paths = self.tiers.first().map_or(&[][..], |tier| &tier.table.paths);
+        put_paths(&mut row, paths, &mut codec.part);
         for tier in &self.tiers {
-            tier.put(&mut row, &mut body, &mut writer);
+            tier.put(&mut row, codec);
         }
         row
     }
 
     /// Gives all tables the same columns: those that have a value in any of them.
     fn share_paths(&mut self) {
-        let mut used: Vec<Path> = Vec::new();
-        for tier in &self.tiers {
-            if let Some(longer) = union(&used, tier.table.used_paths().into_iter()) {
-                used = longer;
+        let Some((first, rest)) = self.tiers.split_first() else {
+            return;
+        };
+        let mut used = first.table.used_paths();
+        for tier in rest {
+            let more = tier.table.used_paths();
+            if used != more
+                && let Some(longer) = union(&used, more.iter().cloned())
+            {
+                used = longer.into();
             }
+        }
+        let mut tables = self.tiers.iter().map(|tier| &tier.table);
+        if tables.all(|table| *table.paths == *used) {
+            return;
         }
         let used: Arc<[Path]> = used.into();
         for tier in &mut self.tiers {
@@ -115,25 +129,40 @@ impl Recent {
     }
 
     /// Decodes a row.
-    pub(crate) fn decode(row: &[u8], cache: &mut PathCache) -> Result<Self> {
-        let mut tiers = Vec::with_capacity(8);
-        each_tier(row, cache, |granularity, body, paths| {
-            tiers.push(Tier::take_body(granularity, body, paths)?);
-            Ok(())
+    pub(crate) fn decode(row: &[u8], codec: &mut Codec) -> Result<Self> {
+        let mut recent = Self::default();
+        recent.decode_again(row, codec)?;
+        Ok(recent)
+    }
+
+    /// Replaces the tiers by those of a row, in the memory of those before.
+    pub(crate) fn decode_again(&mut self, row: &[u8], codec: &mut Codec) -> Result<()> {
+        let mut count = 0;
+        each_tier(row, codec, |granularity, body, paths, integers| {
+            if count == self.tiers.len() {
+                self.tiers.push(Tier::new(granularity, None));
+            }
+            let tier = &mut self.tiers[count];
+            tier.granularity = granularity;
+            count += 1;
+            tier.take_body(body, paths, integers)
         })?;
-        Ok(Self { tiers })
+        self.tiers.truncate(count);
+        Ok(())
     }
 
     /// Decodes the tier of one granularity; `None` if the row has none.
     pub(crate) fn decode_tier(
         row: &[u8],
         granularity: Granularity,
-        cache: &mut PathCache,
+        codec: &mut Codec,
     ) -> Result<Option<Tier>> {
         let mut found = None;
-        each_tier(row, cache, |other, body, paths| {
+        each_tier(row, codec, |other, body, paths, integers| {
             if other == granularity {
-                found = Some(Tier::take_body(granularity, body, paths)?);
+                let mut tier = Tier::new(granularity, None);
+                tier.take_body(body, paths, integers)?;
+                found = Some(tier);
             }
             Ok(())
         })?;
@@ -143,18 +172,20 @@ impl Recent {
 
 fn each_tier(
     mut row: &[u8],
-    cache: &mut PathCache,
-    mut each: impl FnMut(Granularity, &[u8], Arc<[Path]>) -> Result<()>,
+    codec: &mut Codec,
+    mut each: impl FnMut(Granularity, &[u8], Arc<[Path]>, &mut Vec<i64>) -> Result<()>,
 ) -> Result<()> {
     if row.split_off_first() != Some(&FORMAT) {
-        return Err(Error::corrupt("a stored row of recent buckets is of an unknown kind"));
+        let message = "a stored row of recent buckets is of an unknown kind";
+        return Err(Error::corrupt(message));
     }
-    let paths = cache.take(&mut row)?;
+    let paths = codec.paths.take(&mut row)?;
     while let Some(unit) = row.split_off_first() {
         let unit = Unit::from_id(*unit).ok_or_else(damaged)?;
         let count = u32::try_from(take_varint(&mut row)?).map_err(|_| damaged())?;
         let granularity = Granularity::new(count, unit).map_err(|_| damaged())?;
-        each(granularity, take_text(&mut row)?, Arc::clone(&paths))?;
+        let body = take_text(&mut row)?;
+        each(granularity, body, Arc::clone(&paths), &mut codec.integers)?;
     }
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! Buckets of one granularity with their values: a table of starts and paths.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::column::{ColumnWriter, take_column};
+use super::codec::Codec;
+use super::column::{ColumnWriter, put_cell, take_column};
 use super::integers::{put_integers, take_integers};
-use super::paths::{PathCache, put_paths, union};
+use super::paths::{put_paths, union};
 use crate::limits::{PACKED_VALUES_MAX, ROW_BYTES};
 use crate::number::{put_varint, take_varint};
 use crate::row::{MergeMode, combine};
@@ -37,6 +39,8 @@ pub(crate) struct Table {
     pub(super) paths: Arc<[Path]>,
     /// The values of the first bucket by path, then those of the second, and so on.
     cells: Vec<Option<Number>>,
+    /// Buckets were removed, so a column may have no values.
+    may_have_empty_columns: bool,
 }
 
 impl Table {
@@ -197,10 +201,12 @@ impl Table {
     pub(crate) fn split_off(&mut self, indexes: Range<usize>) -> Self {
         let width = self.paths.len();
         let cells = indexes.start * width..indexes.end * width;
+        self.may_have_empty_columns = true;
         Self {
             starts: self.starts.drain(indexes).collect(),
             paths: Arc::clone(&self.paths),
             cells: self.cells.drain(cells).collect(),
+            may_have_empty_columns: true,
         }
     }
 
@@ -214,7 +220,10 @@ impl Table {
     }
 
     /// The paths that have a value.
-    pub(super) fn used_paths(&self) -> Vec<Path> {
+    pub(super) fn used_paths(&self) -> Cow<'_, [Path]> {
+        if !self.may_have_empty_columns {
+            return Cow::Borrowed(&self.paths);
+        }
         let columns = self.paths.iter().enumerate();
         let used = columns.filter(|(column, _)| self.column(*column).any(|cell| cell.is_some()));
         used.map(|(_, path)| path.clone()).collect()
@@ -226,60 +235,75 @@ impl Table {
     }
 
     /// Encodes the table as a row, without columns that have no values.
-    pub(crate) fn encode(&mut self) -> Vec<u8> {
+    pub(crate) fn encode(&mut self, codec: &mut Codec) -> Vec<u8> {
         let used = self.used_paths();
         if used.len() < self.paths.len() {
-            self.set_columns(used.into());
+            let used = used.into();
+            self.set_columns(used);
         }
         let mut row = vec![FORMAT];
-        put_paths(&mut row, &self.paths);
-        self.put_body(&mut row, &mut ColumnWriter::default());
+        put_paths(&mut row, &self.paths, &mut codec.part);
+        self.put_body(&mut row, &mut codec.columns);
         row
     }
 
     /// Decodes a row.
-    pub(crate) fn decode(mut row: &[u8], cache: &mut PathCache) -> Result<Self> {
+    pub(crate) fn decode(row: &[u8], codec: &mut Codec) -> Result<Self> {
+        let mut table = Self::default();
+        table.decode_again(row, codec)?;
+        Ok(table)
+    }
+
+    /// Replaces the table by a decoded row.
+    pub(crate) fn decode_again(&mut self, mut row: &[u8], codec: &mut Codec) -> Result<()> {
         if row.split_off_first() != Some(&FORMAT) {
             return Err(Error::corrupt("a stored block is of an unknown kind"));
         }
-        let paths = cache.take(&mut row)?;
-        Self::take_body(&mut row, paths)
+        let paths = codec.paths.take(&mut row)?;
+        self.take_body(&mut row, paths, &mut codec.integers)
     }
 
     /// Appends everything except the paths.
     pub(super) fn put_body(&self, out: &mut Vec<u8>, writer: &mut ColumnWriter) {
         put_varint(out, self.len() as u128);
         put_integers(out, &self.starts, &mut writer.deltas);
-        for column in 0..self.paths.len() {
-            writer.put(out, self.column(column));
+        match self.len() {
+            1 => self.cells.iter().for_each(|cell| put_cell(out, *cell)),
+            _ => {
+                for column in 0..self.paths.len() {
+                    writer.put(out, self.column(column));
+                }
+            }
         }
     }
 
-    /// Removes a table from the front of `bytes`.
-    pub(super) fn take_body(bytes: &mut &[u8], paths: Arc<[Path]>) -> Result<Self> {
+    /// Replaces the table by one from the front of `bytes`. `integers` is scratch memory.
+    pub(super) fn take_body(
+        &mut self,
+        bytes: &mut &[u8],
+        paths: Arc<[Path]>,
+        integers: &mut Vec<i64>,
+    ) -> Result<()> {
         let count = take_varint(bytes)?;
         let cells = usize::try_from(count).ok().and_then(|count| {
             let cells = count.checked_mul(paths.len().max(1))?;
-            (cells <= CELLS_MAX).then_some((count, cells))
+            (cells <= CELLS_MAX).then_some(count)
         });
-        let (count, cells) = cells.ok_or_else(|| Error::corrupt("a stored table is too large"))?;
-        let mut table = Self {
-            starts: Vec::with_capacity(count),
-            cells: vec![None; cells],
-            paths,
-        };
-        take_integers(bytes, count, &mut table.starts)?;
-        if !table.starts.is_sorted_by(|left, right| left < right) {
+        let count = cells.ok_or_else(|| Error::corrupt("a stored table is too large"))?;
+        take_integers(bytes, count, &mut self.starts)?;
+        if !self.starts.is_sorted_by(|left, right| left < right) {
             return Err(Error::corrupt("the buckets of a row are not sorted"));
         }
-        let (width, mut integers) = (table.paths.len(), Vec::new());
+        let width = paths.len();
+        self.paths = paths;
+        self.may_have_empty_columns = false;
+        self.cells.clear();
+        self.cells.resize(count * width, None);
         for column in 0..width {
-            let mut put = |index: usize, number| table.cells[index * width + column] = Some(number);
-            take_column(bytes, count, &mut integers, &mut put)?;
+            let cells = &mut self.cells;
+            let mut put = |index: usize, number| cells[index * width + column] = Some(number);
+            take_column(bytes, count, integers, &mut put)?;
         }
-        if width == 0 {
-            table.cells.clear();
-        }
-        Ok(table)
+        Ok(())
     }
 }
