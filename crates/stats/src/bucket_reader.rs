@@ -43,7 +43,7 @@ impl<'a> BucketReader<'a> {
         // All buckets of earlier versions have rows of their own.
         let own_to = tier.as_ref().map_or(Some(i64::MAX), |tier| tier.own_to);
         let mut found = match tier {
-            Some(tier) => self.packed(metric, &tier, span)?,
+            Some(mut tier) => self.packed(metric, &mut tier, span)?,
             None => Vec::new(),
         };
         if own_to.is_some_and(|last| last >= span.start) {
@@ -60,7 +60,7 @@ impl<'a> BucketReader<'a> {
     fn packed(
         &mut self,
         metric: &Metric,
-        tier: &Tier,
+        tier: &mut Tier,
         span: Bucket,
     ) -> Result<Vec<(i64, PathValues)>> {
         let mut found = Vec::new();
@@ -83,7 +83,7 @@ impl<'a> BucketReader<'a> {
                 }
             }
         }
-        tier.table.read(&starts, &mut found);
+        tier.table()?.read(&starts, &mut found);
         Ok(found)
     }
 

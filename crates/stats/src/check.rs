@@ -58,8 +58,9 @@ fn examine(layout: &Layout, key: &[u8], mut value: &[u8]) -> Result<()> {
             return Ok(());
         }
         RowKind::Recent => {
-            Recent::decode(value, &mut Codec::default())?;
-            return Ok(());
+            let mut recent = Recent::decode(value, &mut Codec::default())?;
+            let mut tiers = recent.tiers.iter_mut();
+            return tiers.try_for_each(|tier| tier.table().map(drop));
         }
         RowKind::Block => {
             Table::decode(value, &mut Codec::default())?;

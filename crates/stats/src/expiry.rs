@@ -137,13 +137,14 @@ impl ExpiryStep<'_> {
         };
         let codec = &mut Codec::default();
         let mut recent = Recent::decode(&stored, codec)?;
-        let removed = kept.iter().filter(|(granularity, kept_from)| {
-            recent.remove_before(*granularity, *kept_from)
-        });
-        if removed.count() > 0 {
+        let mut is_changed = false;
+        for (granularity, kept_from) in kept {
+            is_changed |= recent.remove_before(*granularity, *kept_from)?;
+        }
+        if is_changed {
             self.rows += 1;
             self.batch.require(key.clone(), Some(stored.into_owned()));
-            self.batch.put(key, recent.encode(codec));
+            self.batch.put(key, recent.encode(codec)?);
         }
         Ok(())
     }

@@ -37,10 +37,10 @@ impl MetricBuckets<'_> {
     /// bucket are unchanged.
     fn latest_before(&mut self, rows: &mut Rows<'_>, target: Target, path: &Path) -> Result<Found> {
         let tier = self.tier(rows, target.granularity)?;
-        let tier = &self.recent.tiers[tier];
+        let tier = &mut self.recent.tiers[tier];
         let first = target.kept_from.unwrap_or(i64::MIN);
         let (own_to, blocks_to) = (tier.own_to, tier.blocks_to);
-        let mut latest = tier.table.latest(path, target.start);
+        let mut latest = tier.table()?.latest(path, target.start);
         if latest.is_none()
             && let Some(end) = blocks_to
         {

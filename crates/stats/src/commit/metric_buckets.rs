@@ -148,13 +148,37 @@ impl<'a> MetricBuckets<'a> {
     }
 
     /// The table of a packed bucket.
-    fn table(&mut self, rows: &mut Rows<'_>, tier: usize, place: Place, start: i64) -> Result<&mut Table> {
+    fn table(
+        &mut self,
+        rows: &mut Rows<'_>,
+        tier: usize,
+        place: Place,
+        start: i64,
+    ) -> Result<&mut Table> {
         let granularity = self.recent.tiers[tier].granularity;
         match place {
             Place::Block => {
                 self.block(rows, granularity, layout::block_number(granularity, start))
             }
-            _ => Ok(&mut self.recent.tiers[tier].table),
+            _ => self.recent.tiers[tier].table(),
+        }
+    }
+
+    /// Changes a packed bucket.
+    fn change_packed(
+        &mut self,
+        rows: &mut Rows<'_>,
+        tier: usize,
+        place: Place,
+        (start, change): (i64, BucketChange<'_>),
+    ) -> Result<Fit> {
+        let BucketChange { values, mode } = change;
+        match place {
+            Place::Recent => self.recent.tiers[tier].change(start, values, mode),
+            _ => {
+                let table = self.table(rows, tier, place, start)?;
+                table.change(start, values, mode)
+            }
         }
     }
 
@@ -168,7 +192,7 @@ impl<'a> MetricBuckets<'a> {
         let tier = self.tier(rows, target.granularity)?;
         let place = self.place(rows, tier, target.start)?;
         self.change_at(rows, tier, place, target, change)?;
-        if self.recent.tiers[tier].table.len() > RECENT_IN_MEMORY_MAX {
+        if self.recent.tiers[tier].len() > RECENT_IN_MEMORY_MAX {
             self.move_to_blocks(rows, tier)?;
         }
         Ok(())
@@ -185,14 +209,14 @@ impl<'a> MetricBuckets<'a> {
         let BucketChange { values, mode } = change;
         let Target { granularity, start, .. } = target;
         if place != Place::Own {
-            let table = self.table(rows, tier, place, start)?;
-            let count = table.len();
-            if table.change(start, values, mode)? == Fit::Stored {
-                if place == Place::Recent && self.recent.tiers[tier].table.len() > count {
-                    self.remove_expired(rows, tier, target.kept_from);
+            let count = self.recent.tiers[tier].len();
+            if self.change_packed(rows, tier, place, (start, change))? == Fit::Stored {
+                if self.recent.tiers[tier].len() > count {
+                    self.remove_expired(rows, tier, target.kept_from)?;
                 }
                 return Ok(());
             }
+            let table = self.table(rows, tier, place, start)?;
             let existing = table.find(start).map(|index| table.split_off(index..index + 1));
             if let Some(existing) = existing {
                 let values: Vec<_> = owned_values(&existing, 0);
@@ -210,8 +234,8 @@ impl<'a> MetricBuckets<'a> {
 
     /// Where a bucket is. One that has rows of its own and fits into a shared row moves there.
     fn place(&mut self, rows: &mut Rows<'_>, index: usize, start: i64) -> Result<Place> {
-        let tier = &self.recent.tiers[index];
-        if tier.table.find(start).is_some() {
+        let tier = &mut self.recent.tiers[index];
+        if tier.has(start)? {
             return Ok(Place::Recent);
         }
         let packed = match tier.blocks_to {
@@ -221,15 +245,17 @@ impl<'a> MetricBuckets<'a> {
         if tier.own_to.is_none_or(|last| start > last) {
             return Ok(packed);
         }
-        let key = self.own_key(tier.granularity, start);
+        let granularity = tier.granularity;
+        let key = self.own_key(granularity, start);
         let Some(stored) = rows.get(&key)? else {
             return Ok(packed);
         };
         let Some(values) = packable(stored)? else {
             return Ok(Place::Own);
         };
-        let table = self.table(rows, index, packed, start)?;
-        match table.change(start, &values, MergeMode::Set)? {
+        let (values, mode) = (values.as_slice(), MergeMode::Set);
+        let change = BucketChange { values, mode };
+        match self.change_packed(rows, index, packed, (start, change))? {
             Fit::TooLarge => Ok(Place::Own),
             Fit::Stored => {
                 rows.delete(&key)?;
@@ -239,12 +265,19 @@ impl<'a> MetricBuckets<'a> {
     }
 
     /// Removes the recent buckets that have expired, and then also the block rows.
-    fn remove_expired(&mut self, rows: &mut Rows<'_>, tier: usize, kept_from: Option<i64>) {
-        let Some(kept_from) = kept_from else { return };
-        if self.recent.tiers[tier].table.remove_before(kept_from) {
+    fn remove_expired(
+        &mut self,
+        rows: &mut Rows<'_>,
+        tier: usize,
+        kept_from: Option<i64>,
+    ) -> Result<()> {
+        if let Some(kept_from) = kept_from
+            && self.recent.tiers[tier].remove_before(kept_from)?
+        {
             self.remove_expired_blocks(rows, tier, kept_from);
             self.remove_expired_own(rows, tier, Some(kept_from));
         }
+        Ok(())
     }
 
     fn remove_expired_blocks(&self, rows: &mut Rows<'_>, tier: usize, kept_from: i64) {
@@ -271,10 +304,11 @@ impl<'a> MetricBuckets<'a> {
     /// Moves the recent buckets of a tier, except for the newest ones, to block rows.
     fn move_to_blocks(&mut self, rows: &mut Rows<'_>, index: usize) -> Result<()> {
         let tier = &mut self.recent.tiers[index];
-        let count = tier.table.len().saturating_sub(RECENT_BUCKETS_KEPT);
+        let count = tier.len().saturating_sub(RECENT_BUCKETS_KEPT);
         let granularity = tier.granularity;
-        let moved = tier.table.split_off(0..count);
-        tier.blocks_to = tier.table.starts().first().copied().or(tier.blocks_to);
+        let table = tier.table()?;
+        let moved = table.split_off(0..count);
+        tier.blocks_to = table.starts().first().copied().or(tier.blocks_to);
         for (position, start) in moved.starts().iter().enumerate() {
             let values = owned_values(&moved, position);
             let number = layout::block_number(granularity, *start);
@@ -297,7 +331,7 @@ impl<'a> MetricBuckets<'a> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         for index in 0..self.recent.tiers.len() {
-            if self.recent.tiers[index].table.len() > RECENT_BUCKETS_MAX {
+            if self.recent.tiers[index].len() > RECENT_BUCKETS_MAX {
                 self.move_to_blocks(rows, index)?;
                 if let Some(kept_from) = kept_from(self.recent.tiers[index].granularity) {
                     self.remove_expired_blocks(rows, index, kept_from);
@@ -306,7 +340,7 @@ impl<'a> MetricBuckets<'a> {
             }
         }
         let codec = &mut workspace.codec;
-        let new = Some(self.recent.encode(codec));
+        let new = Some(self.recent.encode(codec)?);
         rows.put_recent(PackedRow { key, before, new });
         for ((granularity, number), block) in std::mem::take(&mut self.blocks) {
             let Block { before, mut table } = block;

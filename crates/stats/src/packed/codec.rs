@@ -11,4 +11,6 @@ pub(crate) struct Codec {
     pub(super) integers: Vec<i64>,
     /// A part of a row, whose length precedes it.
     pub(super) part: Vec<u8>,
+    /// Encoded buckets.
+    pub(super) rows: Vec<u8>,
 }

@@ -118,17 +118,6 @@ impl ColumnWriter {
     }
 }
 
-/// Appends the column of a single bucket.
-pub(super) fn put_cell(out: &mut Vec<u8>, cell: Option<Number>) {
-    match cell {
-        None => out.push(ABSENT),
-        Some(number) => {
-            out.push(SAME);
-            put_number(out, number);
-        }
-    }
-}
-
 /// Whether two numbers have the same encoding; equal numbers may be a decimal and a float.
 fn is_identical(left: Number, right: Number) -> bool {
     match (left, right) {

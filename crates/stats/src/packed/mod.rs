@@ -14,7 +14,9 @@ mod integers;
 mod paths;
 mod recent;
 mod table;
+mod tier;
 
 pub(crate) use codec::Codec;
-pub(crate) use recent::{Recent, Tier};
+pub(crate) use recent::Recent;
 pub(crate) use table::{Fit, Table};
+pub(crate) use tier::Tier;

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::codec::Codec;
-use super::column::{ColumnWriter, put_cell, take_column};
-use super::integers::{put_integers, take_integers};
+use super::column::{ColumnWriter, take_column};
+use super::integers::{put_integers, put_signed, take_integers, take_signed};
 use super::paths::{put_paths, union};
 use crate::limits::{PACKED_VALUES_MAX, ROW_BYTES};
-use crate::number::{put_varint, take_varint};
+use crate::number::{put_number, put_varint, take_number, take_varint};
 use crate::row::{MergeMode, combine};
 use crate::{Error, Number, Path, PathValues, Result};
 
@@ -21,6 +21,9 @@ const CELLS_MAX: usize = 1 << 22;
 
 /// Bytes that a path counts for the limit of the paths of a table, in addition to its text.
 const PATH_OVERHEAD_BYTES: usize = 8;
+
+/// Takes the place of a number, whose first byte is a scale or `ff`.
+const NO_NUMBER: u8 = 0xfe;
 
 /// Whether values fit into a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +149,8 @@ impl Table {
         all.is_none_or(|all| all.len() <= PACKED_VALUES_MAX)
     }
 
-    fn has_columns(&self, values: &[(Path, Number)]) -> bool {
+    /// Whether each value has a column.
+    pub(super) fn has_columns(&self, values: &[(Path, Number)]) -> bool {
         let mut columns = self.paths.iter();
         values
             .iter()
@@ -210,13 +214,60 @@ impl Table {
         }
     }
 
-    /// Removes the buckets that start before a time; returns whether there were any.
-    pub(crate) fn remove_before(&mut self, start: i64) -> bool {
-        let count = self.starts.partition_point(|other| *other < start);
-        if count > 0 {
-            self.split_off(0..count);
+    /// A table with the columns of another one, and no buckets.
+    pub(super) fn with_columns(other: &Self) -> Self {
+        Self {
+            paths: Arc::clone(&other.paths),
+            ..Self::default()
         }
-        count > 0
+    }
+
+    /// Removes all buckets.
+    pub(super) fn clear(&mut self) {
+        self.starts.clear();
+        self.cells.clear();
+        self.may_have_empty_columns = false;
+    }
+
+    /// Appends the buckets of a table with the same columns, which start later.
+    pub(super) fn append(&mut self, other: Self) -> Result<()> {
+        if self.starts.last() >= other.starts.first() && other.len() > 0 {
+            return Err(unsorted());
+        }
+        self.starts.extend(other.starts);
+        self.cells.extend(other.cells);
+        Ok(())
+    }
+
+    /// Appends one bucket: its distance from the start of the one before, then a number, or [`NO_NUMBER`], for each
+    /// path.
+    pub(super) fn put_row(&self, out: &mut Vec<u8>, index: usize, before: i64) {
+        put_signed(out, self.starts[index].wrapping_sub(before));
+        for cell in self.row(index) {
+            match cell {
+                Some(number) => put_number(out, *number),
+                None => out.push(NO_NUMBER),
+            }
+        }
+    }
+
+    /// Removes a bucket from the front of `bytes` and appends it to the table; returns its start.
+    pub(super) fn take_row(&mut self, bytes: &mut &[u8], before: i64) -> Result<i64> {
+        let start = before.wrapping_add(take_signed(bytes)?);
+        if self.starts.last().is_some_and(|last| *last >= start) {
+            return Err(unsorted());
+        }
+        self.starts.push(start);
+        for _ in 0..self.paths.len() {
+            self.cells.push(match bytes.first() {
+                Some(&NO_NUMBER) => {
+                    *bytes = &bytes[1..];
+                    None
+                }
+                _ => Some(take_number(bytes)?),
+            });
+        }
+        Ok(start)
     }
 
     /// The paths that have a value.
@@ -267,13 +318,8 @@ impl Table {
     pub(super) fn put_body(&self, out: &mut Vec<u8>, writer: &mut ColumnWriter) {
         put_varint(out, self.len() as u128);
         put_integers(out, &self.starts, &mut writer.deltas);
-        match self.len() {
-            1 => self.cells.iter().for_each(|cell| put_cell(out, *cell)),
-            _ => {
-                for column in 0..self.paths.len() {
-                    writer.put(out, self.column(column));
-                }
-            }
+        for column in 0..self.paths.len() {
+            writer.put(out, self.column(column));
         }
     }
 
@@ -292,7 +338,7 @@ impl Table {
         let count = cells.ok_or_else(|| Error::corrupt("a stored table is too large"))?;
         take_integers(bytes, count, &mut self.starts)?;
         if !self.starts.is_sorted_by(|left, right| left < right) {
-            return Err(Error::corrupt("the buckets of a row are not sorted"));
+            return Err(unsorted());
         }
         let width = paths.len();
         self.paths = paths;
@@ -306,4 +352,8 @@ impl Table {
         }
         Ok(())
     }
+}
+
+fn unsorted() -> Error {
+    Error::corrupt("the buckets of a row are not sorted")
 }
