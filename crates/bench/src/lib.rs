@@ -28,6 +28,7 @@ mod row;
 mod row_with_raw;
 mod scale;
 mod sysrepo;
+mod telemetry;
 mod trifle;
 mod xpath_query;
 

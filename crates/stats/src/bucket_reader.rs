@@ -3,12 +3,12 @@
 use espalier_keyspace::{Cursor, Direction, Snapshot};
 
 use crate::layout::{self, BucketKind};
-use crate::limits::BUCKETS_MAX;
+use crate::limits::{BUCKETS_MAX, METRICS_AT_ONCE};
 use crate::packed::{Codec, Recent, Table, Tier};
 use crate::read_values::{block_keys, bucket_keys, too_many};
 use crate::row::{Row, entries, row};
 use crate::stats::Stats;
-use crate::{Bucket, Metric, Number, Path, PathValues, Range, Result};
+use crate::{Bucket, Granularity, Metric, Number, Path, PathValues, Range, Result};
 
 /// The maximum number of buckets for which memory is reserved in advance.
 const BUCKETS_RESERVED: usize = 1 << 16;
@@ -36,8 +36,47 @@ impl<'a> BucketReader<'a> {
             return Ok(Vec::new());
         };
         let recent = self.snapshot.get(&self.stats.layout.recent(metric))?;
+        self.read_span(metric, range.granularity, span, recent.as_deref())
+    }
+
+    /// Reads several metrics; calls `found` with the buckets of each. Their recent rows are read together.
+    pub(crate) fn read_many<'m>(
+        &mut self,
+        metrics: &[&'m Metric],
+        range: Range,
+        found: &mut dyn FnMut(&'m Metric, Vec<(i64, PathValues)>) -> Result<()>,
+    ) -> Result<()> {
+        let span = self.stats.span(range)?;
+        for metrics in metrics.chunks(METRICS_AT_ONCE) {
+            let keys = metrics
+                .iter()
+                .map(|metric| self.stats.layout.recent(metric));
+            let keys: Vec<_> = keys.collect();
+            let snapshot = self.snapshot;
+            let recent = snapshot.get_many(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+            for (metric, recent) in metrics.iter().zip(recent) {
+                let buckets = match span {
+                    Some(span) => {
+                        self.read_span(metric, range.granularity, span, recent.as_deref())?
+                    }
+                    None => Vec::new(),
+                };
+                found(metric, buckets)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The buckets of a span of a metric with this recent row.
+    fn read_span(
+        &mut self,
+        metric: &Metric,
+        granularity: Granularity,
+        span: Bucket,
+        recent: Option<&[u8]>,
+    ) -> Result<Vec<(i64, PathValues)>> {
         let tier = match recent {
-            Some(row) => Recent::decode_tier(&row, range.granularity, &mut self.codec)?,
+            Some(row) => Recent::decode_tier(row, granularity, &mut self.codec)?,
             None => None,
         };
         // All buckets of earlier versions have rows of their own.
@@ -47,7 +86,7 @@ impl<'a> BucketReader<'a> {
             None => Vec::new(),
         };
         if own_to.is_some_and(|last| last >= span.start) {
-            found.extend(self.own(metric, range, span)?);
+            found.extend(self.own(metric, granularity, span)?);
             found.sort_by_key(|(start, _)| *start);
         }
         match found.len() {
@@ -75,9 +114,7 @@ impl<'a> BucketReader<'a> {
             while let Some((_, row)) = cursor.next()? {
                 let table = Table::decode(row, &mut self.codec)?;
                 table.read(&starts, &mut found);
-                if let Some(last) = table.starts().last() {
-                    reserve(&mut found, *last, end);
-                }
+                reserve_packed(&mut found, &table, end);
                 if found.len() > BUCKETS_MAX {
                     return Err(too_many());
                 }
@@ -87,12 +124,29 @@ impl<'a> BucketReader<'a> {
         Ok(found)
     }
 
-    fn own(&self, metric: &Metric, range: Range, span: Bucket) -> Result<Vec<(i64, PathValues)>> {
+    fn own(
+        &self,
+        metric: &Metric,
+        granularity: Granularity,
+        span: Bucket,
+    ) -> Result<Vec<(i64, PathValues)>> {
         let layout = &self.stats.layout;
-        let buckets = layout.buckets(BucketKind::Numbers, metric, range.granularity);
+        let buckets = layout.buckets(BucketKind::Numbers, metric, granularity);
         let keys = bucket_keys(&buckets, span);
         let cursor = self.snapshot.scan(&keys, Direction::Forward)?;
         OwnRows::new(cursor, buckets.len(), span.end).read()
+    }
+}
+
+/// Reserves memory for all buckets up to the end, after the first block.
+fn reserve_packed(found: &mut Vec<(i64, PathValues)>, table: &Table, end: i64) {
+    if let [first, .., last] = table.starts()
+        && found.len() <= table.len()
+    {
+        let distance = last.saturating_sub(*first) / table.len() as i64;
+        let more = end.saturating_sub(*last) / distance.max(1);
+        let more = usize::try_from(more).unwrap_or(0);
+        found.reserve(more.min(BUCKETS_RESERVED));
     }
 }
 

@@ -3,9 +3,7 @@
 //! It runs in steps. Each step checks a limited number of metrics and removes a limited number of rows in one
 //! commit, so that other users of the engine are not blocked, however much there is to remove.
 
-use espalier_keyspace::{
-    Batch, ConflictRetry, Direction, KeyRange, Snapshot, retry_conflicts,
-};
+use espalier_keyspace::{Batch, ConflictRetry, Direction, KeyRange, Snapshot, retry_conflicts};
 
 use crate::layout::{self, BucketKind};
 use crate::limits::{EXPIRY_METRICS, EXPIRY_ROWS};

@@ -49,6 +49,16 @@ impl PathValues {
 
     /// Adds the values of another list; nothing is changed if a sum is out of range.
     pub fn add(&mut self, other: &Self) -> Result<()> {
+        if self.has_paths_of(other) {
+            // Twice, because nothing may be changed if the last sum is out of range.
+            for ((_, number), (_, more)) in self.0.iter().zip(&other.0) {
+                number.plus(*more)?;
+            }
+            for ((_, number), (_, more)) in self.0.iter_mut().zip(&other.0) {
+                *number = number.plus(*more)?;
+            }
+            return Ok(());
+        }
         let mut sum = Vec::with_capacity(self.0.len().max(other.0.len()));
         let mut theirs = other.0.iter().peekable();
         for (path, number) in &self.0 {
@@ -64,6 +74,11 @@ impl PathValues {
         sum.extend(theirs.cloned());
         self.0 = sum;
         Ok(())
+    }
+
+    fn has_paths_of(&self, other: &Self) -> bool {
+        let mut pairs = self.0.iter().zip(&other.0);
+        self.len() == other.len() && pairs.all(|((path, _), (other, _))| path == other)
     }
 
     /// The number of values.

@@ -175,7 +175,6 @@ impl Layout {
         self.of_granularity(BLOCKS, metric, granularity)
     }
 
-
     /// All rows of a metric.
     pub(crate) fn everything_of(&self, metric: &Metric) -> Vec<KeyRange> {
         [ROWS, SKETCHES, METRICS, STATUSES, RECENT, BLOCKS]

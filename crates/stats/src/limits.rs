@@ -40,6 +40,9 @@ pub(crate) const ROWS_AT_ONCE: usize = 256;
 /// Block rows at the start of a range that are prefetched with the snapshot.
 pub(crate) const BLOCKS_AT_ONCE: usize = 64;
 
+/// Metrics whose recent rows are read together.
+pub(crate) const METRICS_AT_ONCE: usize = 256;
+
 /// Series for which rows are prefetched.
 pub(crate) const SERIES_AT_ONCE: usize = 16;
 

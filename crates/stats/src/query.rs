@@ -1,6 +1,7 @@
 //! Queries over several metrics: by name and labels, in groups, from one snapshot.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::bucket_reader::BucketReader;
 use crate::limits::{BUCKETS_MAX, ROWS_AT_ONCE, SERIES_AT_ONCE};
@@ -90,14 +91,21 @@ impl Stats {
         let metrics = metrics_in(&*snapshot, &named)?;
         let mut groups: BTreeMap<BTreeMap<String, String>, (usize, BTreeMap<i64, PathValues>)> =
             BTreeMap::new();
+        let matching = metrics.iter().filter(|metric| query.matches(metric));
+        let matching: Vec<_> = matching.collect();
         let mut reader = BucketReader::new(self, &*snapshot);
-        for metric in metrics.iter().filter(|metric| query.matches(metric)) {
+        reader.read_many(&matching, query.range, &mut |metric, found| {
             let (count, sums) = groups.entry(query.group_of(metric)).or_default();
             *count += 1;
-            for (start, values) in reader.read(metric, query.range)? {
-                sums.entry(start).or_default().add(&values)?;
-            }
-        }
+            let mut found = found.into_iter();
+            found.try_for_each(|(start, values)| match sums.entry(start) {
+                Entry::Vacant(sum) => {
+                    sum.insert(values);
+                    Ok(())
+                }
+                Entry::Occupied(mut sum) => sum.get_mut().add(&values),
+            })
+        })?;
         let (count, mut buckets) = (groups.len(), 0);
         let groups = groups.into_iter().map(|(labels, (metrics, sums))| {
             let points = self.fill_blanks(sums.into_iter().collect(), query.range)?;

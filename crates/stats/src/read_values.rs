@@ -151,7 +151,10 @@ impl Stats {
 pub(crate) fn block_keys(blocks: &[u8], granularity: Granularity, span: Bucket) -> KeyRange {
     let first = layout::block_number(granularity, span.start);
     let last = layout::block_number(granularity, span.end - 1);
-    KeyRange::new(layout::block(blocks, first), layout::block(blocks, last + 1))
+    KeyRange::new(
+        layout::block(blocks, first),
+        layout::block(blocks, last + 1),
+    )
 }
 
 /// The keys of the buckets of a span.

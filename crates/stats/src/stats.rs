@@ -76,7 +76,9 @@ impl Stats {
         Ok(Self {
             retention_clock: RetentionClock::new(&*clock, trusted.transpose()?),
             active: RwLock::new(Arc::new(ActiveSettings::new(settings)?)),
-            queue: GroupQueue::new(GROUP_WRITES_MAX, |request: &Request| request.writes.len().max(1)),
+            queue: GroupQueue::new(GROUP_WRITES_MAX, |request: &Request| {
+                request.writes.len().max(1)
+            }),
             has_format: AtomicBool::new(false),
             driver,
             layout,
@@ -94,10 +96,10 @@ impl Stats {
         let newest = || Ok(self.driver.snapshot()?);
         Transact::<Error>::new(&*self.driver).run(&newest, &mut |snapshot| {
             let stored = snapshot.get(&key)?.map(Cow::into_owned);
-            if let Some(stored) = &stored {
-                if let Some(stored) = Settings::decode(stored)? {
-                    active.settings.check_against(&stored)?;
-                }
+            if let Some(stored) = &stored
+                && let Some(stored) = Settings::decode(stored)?
+            {
+                active.settings.check_against(&stored)?;
             }
             let mut batch = Batch::new();
             batch.require(key.clone(), stored);

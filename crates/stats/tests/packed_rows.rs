@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use espalier_keyspace::{Batch, Direction, Driver, KeyRange, tuple};
-use espalier_stats::limits::PACKED_VALUES_MAX;
+use espalier_stats::limits::{PACKED_VALUES_MAX, REQUEST_BYTES_MAX, REQUEST_VALUES_MAX};
 use espalier_stats::{
-    Action, Decimal, Metric, Number, Path, PathValues, Range, Request, Stats, SystemMetric,
-    Timestamp, Write,
+    Action, Decimal, ErrorKind, Metric, Number, Path, PathValues, Range, Request, Stats,
+    SystemMetric, Timestamp, Write,
 };
 use espalier_testkit::seed;
 use espalier_testkit::servers::steps_on;
@@ -63,7 +63,11 @@ fn values(random: &mut StdRng) -> PathValues {
         _ => random.random_range(0..5),
     };
     // Long names of many paths exceed the limit of a row.
-    let names = if random.random_bool(0.05) { 200 } else { 7.max(count) };
+    let names = if random.random_bool(0.05) {
+        200
+    } else {
+        7.max(count)
+    };
     let values = (0..count).map(|_| {
         let kind = random.random_range(0..names);
         let name = match kind < 7 {
@@ -101,7 +105,9 @@ fn apply(model: &mut Model, write: &Write) -> bool {
             let bucket = model.get(&(granularity, start));
             let stored = bucket.and_then(|bucket| bucket.get(path)).copied();
             let latest = || {
-                let mut earlier = model.range((granularity, i64::MIN)..(granularity, start)).rev();
+                let mut earlier = model
+                    .range((granularity, i64::MIN)..(granularity, start))
+                    .rev();
                 earlier.find_map(|(_, bucket)| bucket.get(path).copied())
             };
             let base = match (write.action, stored) {
@@ -127,10 +133,17 @@ fn assert_equal(stats: &Stats, model: &Model, random: &mut StdRng) {
     let range = Range::new(granularity.parse().expect("one"), second(from), second(to));
     let found = stats.values("n", range.skip_blanks()).expect("values");
     let found = found.iter().map(|point| {
-        let values = point.values.iter().map(|(path, number)| (path.clone(), *number));
+        let values = point
+            .values
+            .iter()
+            .map(|(path, number)| (path.clone(), *number));
         (point.at.as_second(), values.collect::<BTreeMap<_, _>>())
     });
-    let length = GRANULARITIES.iter().find(|(text, ..)| *text == granularity).expect("one").2;
+    let length = GRANULARITIES
+        .iter()
+        .find(|(text, ..)| *text == granularity)
+        .expect("one")
+        .2;
     let first = from.div_euclid(length) * length;
     let expected = model.range((granularity, first)..=(granularity, to));
     let expected = expected.map(|((_, start), values)| (*start, values.clone()));
@@ -256,10 +269,16 @@ fn old_rows_are_read_and_move_when_they_are_written_to() {
         }
         batch.put(old_key(3, BEGIN), old_row(&one));
         driver.commit(batch).expect("stored");
-        let minutes = Range::new("1m".parse().expect("one"), second(BEGIN), second(BEGIN + 3599));
+        let minutes = Range::new(
+            "1m".parse().expect("one"),
+            second(BEGIN),
+            second(BEGIN + 3599),
+        );
         let sum = || {
             let points = stats.values("n", minutes.skip_blanks()).expect("values");
-            let numbers = points.iter().filter_map(|point| point.values.get(&path("a")));
+            let numbers = points
+                .iter()
+                .filter_map(|point| point.values.get(&path("a")));
             numbers.map(Number::to_f64).sum::<f64>()
         };
         assert_eq!((sum(), own_rows(&driver)), (10.0, 11), "{engine}");
@@ -271,7 +290,11 @@ fn old_rows_are_read_and_move_when_they_are_written_to() {
         assert_eq!(sum(), 15.0, "{engine}");
         let hours = Range::new("1h".parse().expect("one"), second(BEGIN), second(BEGIN));
         let hour = stats.values("n", hours).expect("values").remove(0);
-        assert_eq!(hour.values.get(&path("a")), Some(Number::from(6)), "{engine}");
+        assert_eq!(
+            hour.values.get(&path("a")),
+            Some(Number::from(6)),
+            "{engine}"
+        );
     }
 }
 
@@ -290,11 +313,96 @@ fn the_order_of_writes_does_not_change_buckets() {
                 stats.track("n", at, one.clone()).expect("backward");
             }
         }
-        let minutes = Range::new("1m".parse().expect("one"), second(BEGIN), second(BEGIN + 35_999));
+        let minutes = Range::new(
+            "1m".parse().expect("one"),
+            second(BEGIN),
+            second(BEGIN + 35_999),
+        );
         let points = stats.values("n", minutes).expect("values");
         assert_eq!(points.len(), 600, "{engine}");
         for point in points {
-            assert_eq!(point.values.get(&path("a")), Some(Number::from(2)), "{engine}");
+            assert_eq!(
+                point.values.get(&path("a")),
+                Some(Number::from(2)),
+                "{engine}"
+            );
         }
     }
+}
+
+fn settings_row(fixture: &Fixture) -> String {
+    let snapshot = fixture.driver().snapshot().expect("a snapshot");
+    let row = snapshot.get(&[PREFIX, &[0]].concat()).expect("read");
+    String::from_utf8(row.unwrap_or_default().into_owned()).expect("text")
+}
+
+#[test]
+fn the_first_write_stores_the_format_and_keeps_old_settings() {
+    let old = r#"{"time-zone":"Europe/Prague","week-begins":"monday","granularities":["1m"],"retention":{},"system":false}"#;
+    for engine in engines() {
+        let fixture = Fixture::new(engine);
+        let mut batch = Batch::new();
+        batch.put([PREFIX, &[0]].concat(), old);
+        fixture.driver().commit(batch).expect("stored");
+        let stats = fixture.stats();
+        let settings = stats.settings();
+        assert_eq!(settings.time_zone, "Europe/Prague");
+        assert_eq!(settings.system, SystemMetric::Off);
+        stats
+            .track("n", second(BEGIN), packed(r#"{"a":1}"#))
+            .expect("tracked");
+        let row = settings_row(&fixture);
+        assert!(
+            row.starts_with(r#"{"format":2,"#) && !row.contains("system"),
+            "{row}"
+        );
+        assert_eq!(fixture.stats().settings(), settings);
+    }
+}
+
+#[test]
+fn a_store_without_settings_gets_the_format_and_can_be_configured_later() {
+    let fixture = Fixture::new("memory:");
+    let stats = fixture.stats();
+    stats
+        .track("n", second(BEGIN), packed(r#"{"a":1}"#))
+        .expect("tracked");
+    assert_eq!(settings_row(&fixture), r#"{"format":2}"#);
+    let mut settings = stats.settings();
+    settings.time_zone = "Asia/Kolkata".to_owned();
+    stats.configure(settings.clone()).expect("configured");
+    assert_eq!(fixture.stats().settings(), settings);
+}
+
+#[test]
+fn a_store_of_a_later_format_is_not_opened() {
+    let fixture = Fixture::new("memory:");
+    let mut batch = Batch::new();
+    batch.put([PREFIX, &[0]].concat(), r#"{"format":3,"x":1}"#);
+    fixture.driver().commit(batch).expect("stored");
+    let opened = Stats::open(fixture.driver(), PREFIX, fixture.clock.clone());
+    let error = opened.err().expect("a later format");
+    assert_eq!(error.kind(), ErrorKind::Settings);
+    assert!(error.to_string().contains("format 3"), "{error}");
+}
+
+#[test]
+fn a_request_with_too_many_values_is_rejected() {
+    let fixture = Fixture::new("memory:");
+    let stats = open(&fixture);
+    let values = (0..1000).map(|value| (path(&format!("v{value}")), Number::ONE));
+    let values: PathValues = values.collect();
+    let write = Write::track("n", second(BEGIN), values);
+    let error = stats.submit(Request::new(vec![write; REQUEST_VALUES_MAX / 1000 + 1]));
+    let error = error.expect_err("too many values");
+    assert!(
+        error.to_string().contains("1000000 in a request"),
+        "{error}"
+    );
+    let name = "n".repeat(1000);
+    let write = Write::track(name.as_str(), second(BEGIN), packed(r#"{"a":1}"#));
+    let error = stats.submit(Request::new(vec![write; REQUEST_BYTES_MAX / 1000 + 1]));
+    let error = error.expect_err("too many bytes");
+    assert!(error.to_string().contains("in a request"), "{error}");
+    assert!(stats.keys("").expect("keys").is_empty());
 }

@@ -84,11 +84,19 @@ fn read(stats: &Stats, interfaces: &[Interface], minutes: i64) {
             let read = stats.values(interface.metric.clone(), range);
             points += read.expect("values").len();
         }
-        report(&format!("{granularity} of 100 series, points"), points as i64, begin.elapsed());
+        report(
+            &format!("{granularity} of 100 series, points"),
+            points as i64,
+            begin.elapsed(),
+        );
         let begin = Instant::now();
         let groups = stats.query(&Query::new("interface", range)).expect("sums");
         let points = groups[0].series.points().len() * interfaces.len();
-        report(&format!("{granularity} sum over all, points"), points as i64, begin.elapsed());
+        report(
+            &format!("{granularity} sum over all, points"),
+            points as i64,
+            begin.elapsed(),
+        );
     }
 }
 

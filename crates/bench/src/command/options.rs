@@ -19,6 +19,8 @@ Suites:
   cps      the performance tests of ONAP CPS, on devices of 86 fragments
   dodb     the cars of DODB's own bench: inserts, and queries by index, partition and tag
   trifle   the table that Trifle::Stats publishes, with the same work
+  telemetry
+           statistics: many series with one call a minute each
   processes
            three processes over one engine: read rate, and time until a change is visible in all
   all      every suite
@@ -31,6 +33,7 @@ Examples:
   espalier bench scale --drivers embedded:/mnt/fast --json -
   espalier bench field --cases a,one-leaf --sizes 1000,100000
   espalier bench trifle --counts 100,1000 --drivers memory,redis://127.0.0.1:6379/0
+  espalier bench telemetry --sizes 10000 --minutes 1440
   espalier bench processes --drivers postgres://me@127.0.0.1/test,etcd://127.0.0.1:2379
   espalier bench all --json now.jsonl --baseline before.jsonl
   espalier bench --from now.jsonl --html report.html
@@ -80,6 +83,10 @@ pub struct Bench {
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) counts: Vec<u64>,
 
+    /// For telemetry: the calls of each series [default: 1440; with all: 60]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    pub(super) minutes: Option<u64>,
+
     /// For dodb: numbers of cars in a partition or with a tag
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) matches: Vec<u64>,
@@ -126,12 +133,13 @@ pub(super) enum Suite {
     Cps,
     Dodb,
     Trifle,
+    Telemetry,
     Processes,
 }
 
 impl Suite {
     /// Every suite, in the order of the report.
-    pub(super) const EACH: [Self; 9] = [
+    pub(super) const EACH: [Self; 10] = [
         Self::Scale,
         Self::Field,
         Self::Sysrepo,
@@ -139,6 +147,7 @@ impl Suite {
         Self::Clixon,
         Self::Cps,
         Self::Trifle,
+        Self::Telemetry,
         Self::Dodb,
         Self::Processes,
     ];

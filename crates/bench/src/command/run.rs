@@ -14,12 +14,21 @@ use crate::processes::{self, Processes};
 use crate::report::rows_of;
 use crate::scale::{self, Scale};
 use crate::sysrepo::{self, Sysrepo};
+use crate::telemetry::{self, Telemetry};
 use crate::trifle::{self, Trifle};
 use espalier_terminal::output_file::Existing;
 use espalier_terminal::{Failure, Result};
 
 /// The default sizes of `all`.
 const SIZES_OF_ALL: [u64; 2] = [1_000, 10_000];
+
+/// The default numbers of series of `telemetry`, and in `all`.
+const SERIES: [u64; 1] = [10_000];
+const SERIES_OF_ALL: [u64; 1] = [1_000];
+
+/// The default number of calls of each series of `telemetry`, a day, and in `all`.
+const MINUTES: u64 = 1440;
+const MINUTES_OF_ALL: u64 = 60;
 
 /// The smallest collection with partitions as large as those that DODB publishes.
 const PUBLISHED_FROM: u64 = 50_000;
@@ -102,6 +111,11 @@ impl Bench {
                 has_any_of(&[Suite::Field]),
             ),
             (
+                self.minutes.is_some(),
+                "--minutes",
+                has_any_of(&[Suite::Telemetry]),
+            ),
+            (
                 !self.matches.is_empty(),
                 "--matches",
                 has_any_of(&[Suite::Dodb]),
@@ -158,6 +172,7 @@ impl Bench {
                 };
                 trifle::run(&trifle, output)
             }
+            Suite::Telemetry => self.telemetry(output),
             Suite::Processes => {
                 let policies = ["uncached", "cached"];
                 let processes = Processes {
@@ -171,6 +186,27 @@ impl Bench {
                 processes::run(&processes, output)
             }
         }
+    }
+
+    fn telemetry(&self, output: &mut Output) -> Result<()> {
+        let minutes = if self.is_all() {
+            MINUTES_OF_ALL
+        } else {
+            MINUTES
+        };
+        let telemetry = Telemetry {
+            sizes: match self.is_all() {
+                true => self.sizes(&SERIES_OF_ALL),
+                false => self.sizes(&SERIES),
+            },
+            minutes: self.minutes.unwrap_or(minutes),
+            configurations: self.configurations(
+                "embedded",
+                &["uncached"],
+                &[Durability::Relaxed],
+            )?,
+        };
+        telemetry::run(&telemetry, output)
     }
 
     fn is_all(&self) -> bool {

@@ -12,4 +12,5 @@ mod run;
 mod table;
 mod threads_and_ranges;
 
-pub use run::{Trifle, run};
+pub use engine::Engine;
+pub use run::{Trifle, run, timestamp};

@@ -15,9 +15,7 @@ use crate::calendar::seconds;
 use crate::import::ImportProgress;
 use crate::layout::{self, BucketKind};
 use crate::stats::{ActiveSettings, Stats};
-use crate::{
-    Action, Error, Metric, Outcome, Request, Result, SYSTEM_METRIC, SystemMetric, Write,
-};
+use crate::{Action, Error, Metric, Outcome, Request, Result, SYSTEM_METRIC, SystemMetric, Write};
 
 impl Stats {
     /// Executes each request atomically; returns one result for each. The requests share a commit, unless one

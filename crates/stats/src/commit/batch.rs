@@ -10,15 +10,13 @@ use super::metric_buckets::{BucketChange, MetricBuckets, Workspace};
 use super::plan::{Planner, Target};
 use super::rows::{RowBefore, Rows};
 use crate::layout::{self, BucketKind};
+use crate::limits::METRICS_AT_ONCE;
 use crate::row::MergeMode;
 use crate::stats::{ActiveSettings, Stats};
 use crate::{
     Action, Decimal, Error, Metric, Number, Outcome, Path, PathValues, Request, Result,
     SYSTEM_METRIC, Settings, Timestamp, Write, sketch,
 };
-
-/// Metrics whose recent rows are read together.
-const METRICS_AT_ONCE: usize = 256;
 
 /// The state while one batch is built.
 pub(super) struct BatchBuilder<'a, 'w> {
@@ -198,7 +196,8 @@ impl<'a, 'w> BatchBuilder<'a, 'w> {
         let absent = absent.filter(|(_, recent)| recent.is_none());
         let listed = absent.map(|(writes, _)| self.stats.layout.metric(&writes[0].write.metric));
         let listed: Vec<_> = listed.collect();
-        self.rows.load(&listed.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+        self.rows
+            .load(&listed.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
         let owned = recent.into_iter().map(|row| row.map(Cow::into_owned));
         Ok(owned.collect())
     }
@@ -212,8 +211,7 @@ impl<'a, 'w> BatchBuilder<'a, 'w> {
     ) -> Result<()> {
         let metric = &writes[0].write.metric;
         let (layout, rows) = (&self.stats.layout, &mut self.rows);
-        let mut buckets =
-            MetricBuckets::load(layout, metric, rows, recent.as_deref(), workspace)?;
+        let mut buckets = MetricBuckets::load(layout, metric, rows, recent.as_deref(), workspace)?;
         for PlannedWrite { write, .. } in writes {
             let targets = self.planner.targets(write.at)?;
             for target in targets.iter() {

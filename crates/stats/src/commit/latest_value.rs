@@ -64,7 +64,11 @@ impl MetricBuckets<'_> {
         path: &Path,
         blocks_to: i64,
     ) -> Result<Found> {
-        let Target { granularity, start, kept_from } = target;
+        let Target {
+            granularity,
+            start,
+            kept_from,
+        } = target;
         let last = block_number(granularity, start.min(blocks_to - 1));
         let first = kept_from.map(|kept| block_number(granularity, kept));
         let changed = self.blocks.range(..=(granularity, last)).rev();

@@ -114,7 +114,8 @@ impl<'a> MetricBuckets<'a> {
     }
 
     pub(super) fn own(&self, granularity: Granularity) -> Vec<u8> {
-        self.layout.buckets(BucketKind::Numbers, self.metric, granularity)
+        self.layout
+            .buckets(BucketKind::Numbers, self.metric, granularity)
     }
 
     fn own_key(&self, granularity: Granularity, start: i64) -> Vec<u8> {
@@ -157,9 +158,7 @@ impl<'a> MetricBuckets<'a> {
     ) -> Result<&mut Table> {
         let granularity = self.recent.tiers[tier].granularity;
         match place {
-            Place::Block => {
-                self.block(rows, granularity, layout::block_number(granularity, start))
-            }
+            Place::Block => self.block(rows, granularity, layout::block_number(granularity, start)),
             _ => self.recent.tiers[tier].table(),
         }
     }
@@ -207,7 +206,9 @@ impl<'a> MetricBuckets<'a> {
         change: BucketChange<'_>,
     ) -> Result<()> {
         let BucketChange { values, mode } = change;
-        let Target { granularity, start, .. } = target;
+        let Target {
+            granularity, start, ..
+        } = target;
         if place != Place::Own {
             let count = self.recent.tiers[tier].len();
             if self.change_packed(rows, tier, place, (start, change))? == Fit::Stored {
@@ -217,7 +218,9 @@ impl<'a> MetricBuckets<'a> {
                 return Ok(());
             }
             let table = self.table(rows, tier, place, start)?;
-            let existing = table.find(start).map(|index| table.split_off(index..index + 1));
+            let existing = table
+                .find(start)
+                .map(|index| table.split_off(index..index + 1));
             if let Some(existing) = existing {
                 let values: Vec<_> = owned_values(&existing, 0);
                 rows.change(&self.own_key(granularity, start), &values, MergeMode::Set)?;
@@ -353,14 +356,23 @@ impl<'a> MetricBuckets<'a> {
     }
 
     /// The value of a path in a bucket.
-    pub(super) fn number(&mut self, rows: &mut Rows<'_>, target: Target, path: &Path) -> Result<Option<Number>> {
-        let Target { granularity, start, .. } = target;
+    pub(super) fn number(
+        &mut self,
+        rows: &mut Rows<'_>,
+        target: Target,
+        path: &Path,
+    ) -> Result<Option<Number>> {
+        let Target {
+            granularity, start, ..
+        } = target;
         let tier = self.tier(rows, granularity)?;
         match self.place(rows, tier, start)? {
             Place::Own => rows.number(&self.own_key(granularity, start), path),
             place => {
                 let table = self.table(rows, tier, place, start)?;
-                Ok(table.find(start).and_then(|index| table.number(index, path)))
+                Ok(table
+                    .find(start)
+                    .and_then(|index| table.number(index, path)))
             }
         }
     }
@@ -368,7 +380,9 @@ impl<'a> MetricBuckets<'a> {
 
 fn owned_values(table: &Table, index: usize) -> Vec<(Path, Number)> {
     let values = table.values(index);
-    values.map(|(path, number)| (path.clone(), number)).collect()
+    values
+        .map(|(path, number)| (path.clone(), number))
+        .collect()
 }
 
 /// The values of a bucket with a row of its own, if they are few enough for a shared row.

@@ -63,7 +63,11 @@ impl ColumnWriter {
     /// Appends the numbers in the shortest code; returns it.
     fn put_numbers(&mut self, out: &mut Vec<u8>) -> u8 {
         let first = self.numbers[0];
-        if self.numbers.iter().all(|number| is_identical(*number, first)) {
+        if self
+            .numbers
+            .iter()
+            .all(|number| is_identical(*number, first))
+        {
             put_number(out, first);
             return SAME;
         }
@@ -83,7 +87,9 @@ impl ColumnWriter {
         };
         if code == NUMBERS || out.len() - begin > plain {
             out.truncate(begin);
-            self.numbers.iter().for_each(|number| put_number(out, *number));
+            self.numbers
+                .iter()
+                .for_each(|number| put_number(out, *number));
             return NUMBERS;
         }
         code

@@ -10,6 +10,13 @@ use crate::calendar::Unit;
 use crate::number::{take_text, take_varint};
 use crate::{Error, Granularity, Path, Result};
 
+/// The length of a row is a multiple of this. An engine that stores rows in pages overwrites a row of the same length,
+/// and moves the other rows of the page otherwise.
+const ROW_STEP_BYTES: usize = 64;
+
+/// Takes the place of a unit after the last tier.
+const END: u8 = 0;
+
 /// A decoded recent row.
 #[derive(Clone, Default)]
 pub(crate) struct Recent {
@@ -35,6 +42,7 @@ impl Recent {
         for tier in &self.tiers {
             tier.put(&mut row, codec);
         }
+        row.resize(row.len().next_multiple_of(ROW_STEP_BYTES), END);
         Ok(row)
     }
 
@@ -112,7 +120,7 @@ fn each_tier(
         return Err(Error::corrupt(message));
     }
     let paths = codec.paths.take(&mut row)?;
-    while let Some(unit) = row.split_off_first() {
+    while let Some(unit) = row.split_off_first().filter(|unit| **unit != END) {
         let unit = Unit::from_id(*unit).ok_or_else(damaged)?;
         let count = u32::try_from(take_varint(&mut row)?).map_err(|_| damaged())?;
         let granularity = Granularity::new(count, unit).map_err(|_| damaged())?;

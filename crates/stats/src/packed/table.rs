@@ -97,7 +97,10 @@ impl Table {
         let last = self.starts.partition_point(|start| *start < range.end);
         for index in first..last {
             let mut values = Vec::with_capacity(self.paths.len());
-            values.extend(self.values(index).map(|(path, number)| (path.clone(), number)));
+            values.extend(
+                self.values(index)
+                    .map(|(path, number)| (path.clone(), number)),
+            );
             if !values.is_empty() {
                 found.push((self.starts[index], PathValues::from_sorted(values)));
             }

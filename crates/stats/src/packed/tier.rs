@@ -116,7 +116,11 @@ impl Tier {
 
     /// Encodes the newest bucket, because a later one begins.
     fn close_newest(&mut self) {
-        let before = if self.closed.count > 0 { self.closed.last } else { 0 };
+        let before = if self.closed.count > 0 {
+            self.closed.last
+        } else {
+            0
+        };
         self.table.put_row(&mut self.closed.rows, 0, before);
         self.closed.last = self.table.starts()[0];
         self.closed.count += 1;
@@ -176,7 +180,11 @@ impl Tier {
         for time in [self.own_to, self.blocks_to].into_iter().flatten() {
             put_signed(body, time);
         }
-        let mut last = if self.closed.count > 0 { self.closed.last } else { 0 };
+        let mut last = if self.closed.count > 0 {
+            self.closed.last
+        } else {
+            0
+        };
         if count > 0 {
             codec.rows.clear();
             codec.rows.extend_from_slice(&self.closed.rows);
