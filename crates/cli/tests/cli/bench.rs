@@ -712,9 +712,38 @@ fn processes_measures_the_engines_that_processes_share() {
 }
 
 #[test]
+fn telemetry_measures_many_series() {
+    let sandbox = Sandbox::new();
+    let arguments = ["bench", "telemetry", "--drivers", "memory,embedded"];
+    let more = ["--sizes", "20", "--minutes", "70", "--json", "-"];
+    let text = sandbox.run(&[&arguments[..], &more].concat()).ok();
+    let rows = json_lines(&text);
+    let names: Vec<_> = rows.iter().filter_map(|row| row["row"].as_str()).collect();
+    let expected = [
+        "write, 70 minutes",
+        "one series by 1m, 70 minutes",
+        "sum over all by 1m, 70 minutes",
+        "one series by 1h, 70 minutes",
+        "sum over all by 1h, 70 minutes",
+        "one series by 1d, 70 minutes",
+        "sum over all by 1d, 70 minutes",
+    ];
+    assert_eq!(names, [expected, expected].concat());
+    for row in &rows {
+        assert!(
+            row["n"].as_u64() > Some(0) && row["median_s"].is_number(),
+            "{row}"
+        );
+    }
+    let note = rows[0]["note"].as_str().expect("a note");
+    assert!(note.contains("values per second") && note.contains("bytes a call"), "{note}");
+}
+
+#[test]
 fn impossible_suite_options_are_rejected() {
     let sandbox = Sandbox::new();
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
+        (&["trifle", "--minutes", "60"], "--minutes"),
         (
             &["processes", "--drivers", "memory,file"],
             "several processes",
