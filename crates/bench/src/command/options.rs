@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::field::Case;
+use crate::load::Choice;
 
 /// Measure this machine; every result is checked, and a wrong one is an error
 #[derive(Args, Debug)]
@@ -19,6 +20,7 @@ Suites:
   cps      the performance tests of ONAP CPS, on devices of 86 fragments
   dodb     the cars of DODB's own bench: inserts, and queries by index, partition and tag
   trifle   the table that Trifle::Stats publishes, with the same work
+  load     many clients over HTTP against a server process: throughput, latencies, processor time, drift
   processes
            three processes over one engine: read rate, and time until a change is visible in all
   all      every suite
@@ -32,6 +34,8 @@ Examples:
   espalier bench field --cases a,one-leaf --sizes 1000,100000
   espalier bench trifle --counts 100,1000 --drivers memory,redis://127.0.0.1:6379/0
   espalier bench processes --drivers postgres://me@127.0.0.1/test,etcd://127.0.0.1:2379
+  espalier bench load --clients 64 --writes 100 --durability durable
+  espalier bench load --clients 64 --writes 10 --choices skewed --trees 16 --seconds 3600
   espalier bench all --json now.jsonl --baseline before.jsonl
   espalier bench --from now.jsonl --html report.html
 
@@ -84,6 +88,27 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) matches: Vec<u64>,
 
+    /// For load: numbers of clients; by default 1, 8, 64 and 1024
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=16_384))]
+    pub(super) clients: Vec<u64>,
+
+    /// For load: the percentages of the requests that write; by default 0, 10 and 100
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub(super) writes: Vec<u64>,
+
+    /// For load: how clients choose entries; by default each as often as any other
+    #[arg(long, value_delimiter = ',', value_enum)]
+    pub(super) choices: Vec<Choice>,
+
+    /// For load: numbers of anchors; by default one
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(super) trees: Vec<u64>,
+
+    /// For load: the time of each measurement; the first second is not measured. A run of 600 seconds or more fails
+    /// if its rate or its memory drifts. By default 5 seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=864_000))]
+    pub(super) seconds: Option<u64>,
+
     /// Write JSON rows to this file; `-` is standard output. By default tables are printed
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<String>,
@@ -126,12 +151,13 @@ pub(super) enum Suite {
     Cps,
     Dodb,
     Trifle,
+    Load,
     Processes,
 }
 
 impl Suite {
     /// Every suite, in the order of the report.
-    pub(super) const EACH: [Self; 9] = [
+    pub(super) const EACH: [Self; 10] = [
         Self::Scale,
         Self::Field,
         Self::Sysrepo,
@@ -140,6 +166,7 @@ impl Suite {
         Self::Cps,
         Self::Trifle,
         Self::Dodb,
+        Self::Load,
         Self::Processes,
     ];
 }

@@ -185,6 +185,12 @@ impl SessionDatastore {
         }
     }
 
+    /// Rejects a change that the session, or the datastore, does not permit.
+    pub(super) fn require_change(&self) -> Result<()> {
+        self.require_write_scope()?;
+        self.require_stored()
+    }
+
     /// Rejects a change of the server's state.
     pub(super) fn require_stored(&self) -> Result<()> {
         match self.served {
@@ -225,7 +231,11 @@ impl SessionDatastore {
         })
     }
 
-    fn commit_options<'o>(&'o self, author: &'o str, note: ChangeNote<'o>) -> CommitOptions<'o> {
+    pub(super) fn commit_options<'o>(
+        &'o self,
+        author: &'o str,
+        note: ChangeNote<'o>,
+    ) -> CommitOptions<'o> {
         CommitOptions {
             author,
             comment: note.comment,
@@ -259,8 +269,7 @@ impl SessionDatastore {
         run: impl FnOnce(&UserAccess) -> Result<T>,
     ) -> Result<T> {
         let result = self.run(call, T::version, |access| {
-            self.require_write_scope()?;
-            self.require_stored()?;
+            self.require_change()?;
             run(access)
         });
         self.service.record_change(&self.tree, &result);

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use espalier_store::{
-    Commit, CommitOptions, Datastore, Edit, EditReport, ErrorOption, Guard, LoadOptions,
-    LoadReport, Result, Selection, TestOption,
+    BegunCommit, Commit, CommitOptions, Datastore, Edit, EditReport, ErrorOption, Guard,
+    LoadOptions, LoadReport, Result, Selection, TestOption,
 };
 use espalier_yang::data::TreeBuilder;
 use espalier_yang::{InstancePath, Sink};
@@ -29,6 +29,39 @@ impl SessionDatastore {
             let edits = self.with_hashed_passwords(edits)?;
             self.tree.commit(&edits, CommitOptions { guard, ..options })
         })
+    }
+
+    /// Begins [`Self::commit`]; see [`Tree::begin_commit`](espalier_store::Tree::begin_commit). `None` if it cannot be
+    /// begun, or would fail.
+    pub fn begin_commit(
+        &self,
+        edits: &[Edit],
+        note: ChangeNote<'_>,
+        guard: Option<Guard<'_>>,
+    ) -> Option<BegunCommit> {
+        let access = self.access().ok()?;
+        self.require_change().ok()?;
+        let edits = self.with_hashed_passwords(edits).ok()?;
+        let author = self.author(note.author);
+        let options = CommitOptions {
+            access: access.table(),
+            guard,
+            ..self.commit_options(&author, note)
+        };
+        self.tree.begin_commit(&edits, options)
+    }
+
+    /// Waits until a commit of the same edits is written that this thread began. `None` if it has to be made by
+    /// [`Self::commit`].
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`].
+    pub fn finish_commit(&self, edits: &[Edit], begun: BegunCommit) -> Result<Option<Commit>> {
+        let finished = self.tree.finish_commit(begun);
+        let Some(result) = finished.transpose() else {
+            return Ok(None);
+        };
+        self.changed(Call::edit(edits), |_| result).map(Some)
     }
 
     /// `<edit-config>` (RFC 6241 §7.2).
