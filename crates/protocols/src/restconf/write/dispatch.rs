@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use espalier_yang::ErrorTag;
 use espalier_yang::data::Accept;
+use http::Method;
 use http::request::Parts;
-use http::{Method, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -144,12 +143,10 @@ async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
         return Ok(permit);
     }
     let Ok(_waiting) = service.server.waiting_writes.try_acquire() else {
-        let message = format!(
+        return Err(Failure::busy(format!(
             "{} writes wait (writes_waiting_max); try again later",
             service.config().limits.writes_waiting_max
-        );
-        let failure = Failure::new(ErrorTag::ResourceDenied, message);
-        return Err(failure.with_status(StatusCode::SERVICE_UNAVAILABLE));
+        )));
     };
     let permit = writes.acquire_owned().await;
     permit.map_err(|error| Failure::internal(&error))
