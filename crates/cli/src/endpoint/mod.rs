@@ -28,6 +28,7 @@ pub use engine::{
     open_target, require_existing,
 };
 pub use interface::{Change, Changed, EditParameters, Endpoint, Loaded, Read, TestChoice, Upload};
+use invocation::established;
 pub use invocation::{Invocation, resolve_operation};
 pub use local::{
     Local, annotated_tree, command_session, open_driver, open_store, open_store_for_command,
@@ -39,11 +40,13 @@ pub use operations::{
     perform,
 };
 pub use remote::{EDIT_PATH, Remote, SCHEMA_PATH, SOURCE_BYTES_MAX};
-pub use remote_notifications::{EVENT_SETTINGS_PATH, NOTIFY_PATH, NotifyBody, SentBody};
+pub use remote_notifications::{
+    EVENT_SETTINGS_PATH, Message, NOTIFY_PATH, NotifyBody, SentBody, event_stream_path,
+};
 pub use remote_operations::DATASTORES_PATH;
 pub use remote_providers::{MESSAGES_PATH, PROVIDERS_PATH};
 pub use remote_versions::{
     AT_PATH, CommitBody, DIFF_PATH, HISTORY_PATH, RETENTION_PATH, ROLLBACK_PATH, RetentionBody,
 };
-pub use upgrade::{apply_modules, load_with_modules, upgrade_json, upgrade_text};
+pub use upgrade::{apply_modules, load_with_modules, upgrade_text};
 pub use versions::{Differences, LineStyle, Rollback, diff_lines, print_view};
