@@ -17,7 +17,7 @@ use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
 use crate::endpoint::applied_modules::AppliedModules;
-use crate::endpoint::invocation::print_output;
+use crate::endpoint::invocation::{established, print_output};
 use crate::endpoint::upgrade;
 use crate::endpoint::{
     Change, Changed, Differences, Endpoint, Invocation, Loaded, OpenMode, OperationRequest,
@@ -185,7 +185,7 @@ impl Local {
 
     /// Establishes a subscription (RFC 8639 §2.4.2), and begins to receive from it.
     pub fn establish(&self, terms: &serde_json::Value) -> Result<Subscription> {
-        let id = super::established(self, terms)?;
+        let id = established(self, terms)?;
         Ok(self.of.open_subscription(id)?)
     }
 

@@ -28,7 +28,6 @@ pub use engine::{
     open_target, require_existing,
 };
 pub use interface::{Change, Changed, EditParameters, Endpoint, Loaded, Read, TestChoice, Upload};
-use invocation::established;
 pub use invocation::{Invocation, resolve_operation};
 pub use local::{
     Local, annotated_tree, command_session, open_driver, open_store, open_store_for_command,

@@ -7,6 +7,7 @@ use espalier_store::EventSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::invocation::established;
 use super::remote::{RESTCONF_ROOT, Remote};
 use super::remote_error::failure_of;
 use super::remote_versions::read_json;
@@ -77,7 +78,7 @@ impl Remote {
 
     /// Establishes a subscription (RFC 8639 §2.4.2). Returns the path of its notifications (RFC 8650 §3.1).
     pub fn establish(&self, terms: &Json) -> Result<String> {
-        let SubscriptionId(id) = super::established(self, terms)?;
+        let SubscriptionId(id) = established(self, terms)?;
         Ok(format!("{RESTCONF_ROOT}/subscriptions/{id}"))
     }
 

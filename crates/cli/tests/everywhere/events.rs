@@ -193,8 +193,9 @@ pub fn receive(
                 ESTABLISH,
                 (Format::Json, &establish_input(receive)),
             )?;
-            let id = &output["ietf-subscribed-notifications:output"]["id"];
-            running.open_subscription(SubscriptionId(id.as_u64().expect("an id") as u32))?
+            let id = output["ietf-subscribed-notifications:output"]["id"].as_u64();
+            let id = id.and_then(|id| u32::try_from(id).ok());
+            running.open_subscription(SubscriptionId(id.expect("an id")))?
         }
         false => match options(running, receive)? {
             Some(options) => running.subscribe(options)?,
