@@ -14,6 +14,7 @@ mod reads;
 mod rejected_documents;
 mod semantics;
 mod server_state;
+mod slow_subscribers;
 mod streaming;
 mod subscriptions;
 mod support;

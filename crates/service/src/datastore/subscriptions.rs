@@ -80,6 +80,11 @@ impl SessionDatastore {
         Ok(output)
     }
 
+    /// The schema of the state, operations and notifications of the server.
+    pub(crate) fn server_schema(&self) -> Result<Arc<Schema>> {
+        self.service.server_schema()
+    }
+
     /// Establishes a subscription. Returns its number, and the time from which past events are available, if they are
     /// requested and that is later. `schema` is that of the operation.
     pub(crate) fn establish(

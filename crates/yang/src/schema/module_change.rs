@@ -60,9 +60,7 @@ impl ModuleChange {
         errors.into_result()?;
         source.implement = implemented.into_iter().collect();
         let mut source = source.without_unused();
-        source
-            .modules
-            .sort_by(|a, b| (&a.name, &a.revision).cmp(&(&b.name, &b.revision)));
+        source.modules.sort();
         if before.implement.is_empty() && source.implement == source.own_modules() {
             source.implement.clear();
         }

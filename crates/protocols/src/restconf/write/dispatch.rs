@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use espalier_store::Datastore;
-use espalier_yang::ErrorTag;
 use espalier_yang::data::Accept;
+use http::Method;
 use http::request::Parts;
-use http::{Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -160,12 +159,10 @@ async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
 /// A place among the writes that wait; fails if there is none.
 fn waiting(service: &Restconf) -> Result<SemaphorePermit<'_>> {
     service.server.waiting_writes.try_acquire().map_err(|_| {
-        let message = format!(
+        Failure::busy(format!(
             "{} writes wait (writes_waiting_max); try again later",
             service.config().limits.writes_waiting_max
-        );
-        let failure = Failure::new(ErrorTag::ResourceDenied, message);
-        failure.with_status(StatusCode::SERVICE_UNAVAILABLE)
+        ))
     })
 }
 
