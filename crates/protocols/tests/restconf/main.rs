@@ -7,6 +7,7 @@ mod event_client;
 mod event_streams;
 mod hostile;
 mod http2;
+mod many_clients;
 mod mount;
 mod operational;
 mod queries;

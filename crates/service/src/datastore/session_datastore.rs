@@ -276,20 +276,47 @@ impl SessionDatastore {
         result
     }
 
+    /// Counts a change that was made before, and appends its audit record.
+    pub(super) fn finished<T: Outcome>(
+        &self,
+        call: Call<'_>,
+        access: &UserAccess,
+        result: Result<T>,
+    ) -> Result<T> {
+        let result = result.map_err(|error| self.shown(access, error));
+        let result = self.record(call, T::version, result);
+        self.service.record_change(&self.tree, &result);
+        result
+    }
+
     fn run<T>(
         &self,
         call: Call<'_>,
         version: impl FnOnce(&T) -> Option<u64>,
         run: impl FnOnce(&UserAccess) -> Result<T>,
     ) -> Result<T> {
-        let result = self.access().and_then(|access| {
-            run(&access).map_err(|error| match (error, access.table()) {
-                (Error::Data(errors), Some(table)) => {
-                    Error::Data(hide_denied(table, self.schema(), errors))
-                }
-                (error, _) => error,
-            })
-        });
+        let result = self
+            .access()
+            .and_then(|access| run(&access).map_err(|error| self.shown(&access, error)));
+        self.record(call, version, result)
+    }
+
+    /// An error as the user may see it.
+    fn shown(&self, access: &UserAccess, error: Error) -> Error {
+        match (error, access.table()) {
+            (Error::Data(errors), Some(table)) => {
+                Error::Data(hide_denied(table, self.schema(), errors))
+            }
+            (error, _) => error,
+        }
+    }
+
+    fn record<T>(
+        &self,
+        call: Call<'_>,
+        version: impl FnOnce(&T) -> Option<u64>,
+        result: Result<T>,
+    ) -> Result<T> {
         let now = self.tree.store().now();
         self.session.record_request(now, result.is_err());
         let audited = match &result {

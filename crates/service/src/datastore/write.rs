@@ -1,6 +1,7 @@
 //! Edits, loads and copies.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use espalier_store::{
     BegunCommit, Commit, CommitOptions, Datastore, Edit, EditReport, ErrorOption, Guard,
@@ -11,8 +12,17 @@ use espalier_yang::{InstancePath, Sink};
 
 use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
+use crate::access::UserAccess;
 use crate::audit::AuditOperation;
 use crate::identity::{PasswordHasher, PasswordHashing};
+
+/// A change that is decided, and may not be written yet.
+#[must_use = "the change is made, but nobody learns the outcome"]
+pub struct BegunChange {
+    commit: BegunCommit,
+    /// The rules that it was decided with.
+    access: Arc<UserAccess>,
+}
 
 impl SessionDatastore {
     /// Applies edits in one commit. A guard is called with the state that they apply to, as the user sees it.
@@ -38,7 +48,7 @@ impl SessionDatastore {
         edits: &[Edit],
         note: ChangeNote<'_>,
         guard: Option<Guard<'_>>,
-    ) -> Option<BegunCommit> {
+    ) -> Option<BegunChange> {
         let access = self.access().ok()?;
         self.require_change().ok()?;
         let edits = self.with_hashed_passwords(edits).ok()?;
@@ -48,7 +58,8 @@ impl SessionDatastore {
             guard,
             ..self.commit_options(&author, note)
         };
-        self.tree.begin_commit(&edits, options)
+        let commit = self.tree.begin_commit(&edits, options)?;
+        Some(BegunChange { commit, access })
     }
 
     /// Waits until a commit of the same edits is written that this thread began. `None` if it has to be made by
@@ -56,12 +67,13 @@ impl SessionDatastore {
     ///
     /// # Errors
     /// Those of [`Self::commit`].
-    pub fn finish_commit(&self, edits: &[Edit], begun: BegunCommit) -> Result<Option<Commit>> {
-        let finished = self.tree.finish_commit(begun);
-        let Some(result) = finished.transpose() else {
+    pub fn finish_commit(&self, edits: &[Edit], begun: BegunChange) -> Result<Option<Commit>> {
+        let BegunChange { commit, access } = begun;
+        let Some(result) = self.tree.finish_commit(commit).transpose() else {
             return Ok(None);
         };
-        self.changed(Call::edit(edits), |_| result).map(Some)
+        // The rules, and the session, are those with which it was decided.
+        self.finished(Call::edit(edits), &access, result).map(Some)
     }
 
     /// `<edit-config>` (RFC 6241 §7.2).

@@ -128,9 +128,9 @@ async fn edit(service: &Restconf, job: Job, format: Format, body: Held) -> Resul
     let write = Write { job, format, body };
     let write = match is_small && write.job.target.of.datastore() == Datastore::Running {
         true => {
-            let waiting = waiting(service)?;
+            let place = place(service)?;
             let finished = service.write_queue.make(write).await?;
-            drop(waiting);
+            drop(place);
             match finished {
                 Finished::Done(result) => return result,
                 Finished::Alone(write) => write,
@@ -154,6 +154,14 @@ async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
     let _waiting = waiting(service)?;
     let permit = writes.acquire_owned().await;
     permit.map_err(|error| Failure::internal(&error))
+}
+
+/// A place among the writes that are made, or among those that wait; fails if there is none.
+fn place(service: &Restconf) -> Result<SemaphorePermit<'_>> {
+    match service.server.writes.try_acquire() {
+        Ok(place) => Ok(place),
+        Err(_) => waiting(service),
+    }
 }
 
 /// A place among the writes that wait; fails if there is none.

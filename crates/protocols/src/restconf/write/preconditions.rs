@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use espalier_service::ChangeNote;
-use espalier_store::{BegunCommit, Error, View};
+use espalier_service::{BegunChange, ChangeNote};
+use espalier_store::{Error, View};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use http::StatusCode;
 
@@ -46,7 +46,7 @@ impl Job {
     }
 
     /// Begins [`Self::commit`]; see [`Tree::begin_commit`](espalier_store::Tree::begin_commit).
-    pub(super) fn begin(&self, change: &Change) -> Option<BegunCommit> {
+    pub(super) fn begin(&self, change: &Change) -> Option<BegunChange> {
         let check = |view: &View| change.failure.keep(self.check(change, view));
         let of = &self.target.of;
         of.begin_commit(&change.edits, self.note(), Some(&check))
@@ -56,7 +56,7 @@ impl Job {
     pub(super) fn finish(
         &self,
         change: &Change,
-        begun: BegunCommit,
+        begun: BegunChange,
     ) -> Option<Result<WriteResult>> {
         match self.target.of.finish_commit(&change.edits, begun) {
             Ok(commit) => Some(self.result(change, &commit?)),

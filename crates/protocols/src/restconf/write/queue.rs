@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use espalier_store::BegunCommit;
+use espalier_service::BegunChange;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
@@ -51,7 +51,7 @@ struct Queued {
 struct Begun {
     queued: Queued,
     change: Change,
-    commit: BegunCommit,
+    commit: BegunChange,
 }
 
 /// The queue.
