@@ -28,7 +28,14 @@ impl ServerProcess {
                 command.env_remove(name);
             }
         }
-        let arguments = ["serve", "--json", "--listen", "127.0.0.1:0"];
+        let arguments = [
+            "serve",
+            "--json",
+            "--log",
+            "warn",
+            "--listen",
+            "127.0.0.1:0",
+        ];
         let mut child = command
             .args(arguments)
             .args(["--dataspace", NAME, "--anchor", NAME])
