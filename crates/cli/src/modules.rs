@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
-use espalier_yang::standard;
 
 use crate::mounts;
 use crate::settings::Settings;
@@ -114,7 +113,7 @@ fn find(location: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
         modules.push(read(path)?);
         return Ok(());
     }
-    let built_in = standard::named(location).ok_or_else(|| {
+    let built_in = espalier_service::modules::named(location).ok_or_else(|| {
         Failure::usage(format!(
             "--yang {location}: no such file, folder or built-in module"
         ))

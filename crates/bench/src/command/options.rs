@@ -104,7 +104,7 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(super) trees: Vec<u64>,
 
-    /// For load: the time of each measurement; the first second is not measured. A run of 600 seconds or more fails
+    /// For load: the time of each measurement, after one second that is not measured. A run of 600 seconds or more fails
     /// if its rate or its memory drifts. By default 5 seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=864_000))]
     pub(super) seconds: Option<u64>,

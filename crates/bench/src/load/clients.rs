@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use super::connection::Connection;
-use super::measured::Measured;
+use super::measured::{Kind, Measured};
 use super::server_process::ServerProcess;
 use super::workload::{Request, Workload};
 
@@ -128,12 +128,16 @@ async fn client(shared: &Shared, number: u64) -> Result<()> {
             tokio::time::sleep(RETRY_PAUSE).await;
             continue;
         }
-        if matches!(request, Request::Write { .. }) {
-            shared.written.set(shared.written.get() + 1);
-        }
+        let kind = match request {
+            Request::Read { .. } => Kind::Read,
+            Request::Write { .. } => Kind::Write,
+        };
+        shared
+            .written
+            .update(|written| written + u64::from(kind == Kind::Write));
         if is_measured {
             let mut measured = shared.measured.borrow_mut();
-            measured.record(ended - began, ended - shared.begin);
+            measured.record(kind, ended - began, ended - shared.begin);
         }
     }
 }

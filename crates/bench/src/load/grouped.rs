@@ -7,11 +7,17 @@ use crate::model_store::ModelStore;
 use crate::recorder::Trace;
 use espalier_terminal::Result;
 
-/// The number of groups that are written.
-const GROUPS: usize = 200;
+/// The number of commits in all groups, about.
+const COMMITS: u64 = 20_000;
+
+/// The smallest number of groups.
+const GROUPS_MIN: u64 = 50;
+
+/// The largest number of groups.
+const GROUPS_MAX: u64 = 2_000;
 
 /// Records as many commits as the groups have, by `commit`, and writes them with the engine's own client. Returns the time
-/// of one commit; none for memory.
+/// of one group; none for memory.
 pub fn measure(
     store: &ModelStore,
     members: u64,
@@ -20,8 +26,8 @@ pub fn measure(
     let Some(raw) = store.raw_copy()? else {
         return Ok(None);
     };
-    let mut groups = Vec::with_capacity(GROUPS);
-    for _ in 0..GROUPS {
+    let mut groups = Vec::new();
+    for _ in 0..(COMMITS / members).clamp(GROUPS_MIN, GROUPS_MAX) {
         let mut operations: Vec<Operation> = Vec::new();
         for _ in 0..members {
             let trace = store.record(&mut commit)?;
@@ -32,5 +38,5 @@ pub fn measure(
             commits: vec![operations],
         });
     }
-    Ok(Some(raw.replay(&groups)?.per_operation(members)))
+    raw.replay(&groups).map(Some)
 }

@@ -7,6 +7,7 @@ use espalier_store::{Edit, Tree};
 
 use super::clients::{self, Outcome, Period};
 use super::grouped;
+use super::measured::Kind;
 use super::server_process::ServerProcess;
 use super::trend::Trend;
 use super::workload::{Choice, Workload, anchor_name};
@@ -130,7 +131,7 @@ impl<'a> ServedStore<'a> {
             let outcome = clients::run(workload, &server, period, value)?;
             value = outcome.next_value;
             self.versions += outcome.written;
-            self.add_row(workload, period.measured, &outcome, output)?;
+            self.add_rows(workload, period.measured, &outcome, output)?;
         }
         // A server that is killed loses nothing that it acknowledged.
         drop(server);
@@ -142,37 +143,51 @@ impl<'a> ServedStore<'a> {
         })?;
         if load.writes.iter().any(|&writes| writes > 0) {
             for &clients in &load.clients {
-                add_grouped_row(&store, size, clients, output)?;
+                add_grouped_row(&store, size, clients, &mut value, output)?;
             }
         }
         Ok(())
     }
 
-    fn add_row(
+    /// Adds a row for each kind of request.
+    fn add_rows(
         &self,
         workload: Workload,
         period: Duration,
         outcome: &Outcome,
         output: &mut Output,
     ) -> Result<()> {
-        let labels = self.configuration.labels();
-        let row = Row::new(SUITE, workload.to_string(), labels, self.size);
-        let timing = outcome.measured.timing(outcome.cpu)?;
         let trend = Trend::of(&outcome.measured.seconds, &outcome.memory);
-        let rejected = match outcome.measured.rejected {
-            0 => String::new(),
-            count => format!("; {count} rejected with 503"),
+        let (reads, writes) = ((Kind::Read, ", reads"), (Kind::Write, ", writes"));
+        let kinds = match workload.writes {
+            0 => vec![(Kind::Read, "")],
+            100 => vec![(Kind::Write, "")],
+            _ => vec![reads, writes],
         };
-        let row = row.timed(&timing).note(format!(
-            "{:.0} requests/s; p99.9 {:.2} ms; {:.0} us of processor time of the server each{rejected}",
-            outcome.measured.rate(period),
-            outcome.measured.quantile(0.999) * 1e3,
-            timing.cpu_s * 1e6,
-        ));
-        let row = row.note(trend.as_ref().map(Trend::text).unwrap_or_default());
-        output.add_row(&row)?;
+        for (kind, name) in kinds {
+            let (labels, name) = (self.configuration.labels(), format!("{workload}{name}"));
+            let row = Row::new(SUITE, name, labels, self.size);
+            let row = row.timed(&outcome.measured.timing(kind, outcome.cpu)?);
+            let row = row.note(note(kind, period, outcome));
+            let trend = trend.as_ref().map(Trend::text);
+            output.add_row(&row.note(trend.unwrap_or_default()))?;
+        }
         trend.as_ref().map_or(Ok(()), Trend::check)
     }
+}
+
+fn note(kind: Kind, period: Duration, outcome: &Outcome) -> String {
+    let measured = &outcome.measured;
+    let rejected = match measured.rejected {
+        0 => String::new(),
+        count => format!("; {count} rejected with 503"),
+    };
+    format!(
+        "{:.0} requests/s in all; p99.9 {:.2} ms; {:.0} us of processor time of the server each{rejected}",
+        measured.rate(period),
+        measured.quantile(kind, 0.999) * 1e3,
+        outcome.cpu.as_secs_f64() / measured.requests() as f64 * 1e6,
+    )
 }
 
 fn tree_of(store: &ModelStore, tree: u64) -> Result<Tree> {
@@ -191,11 +206,16 @@ fn versions(store: &ModelStore, trees: u64) -> Result<u64> {
 }
 
 /// The same writes in groups, by the engine's own client.
-fn add_grouped_row(store: &ModelStore, size: u64, members: u64, output: &mut Output) -> Result<()> {
-    let mut value = VALUE_MIN;
+fn add_grouped_row(
+    store: &ModelStore,
+    size: u64,
+    members: u64,
+    value: &mut u64,
+    output: &mut Output,
+) -> Result<()> {
     let timing = grouped::measure(store, members, || {
-        value += 1;
-        let edit: Edit = store.set(&host_leaf(value % size, "address"), &value.to_string())?;
+        *value += 1;
+        let edit: Edit = store.set(&host_leaf(*value % size, "address"), &value.to_string())?;
         store.commit(&[edit]).map(drop)
     })?;
     let Some(timing) = timing else {
@@ -203,5 +223,6 @@ fn add_grouped_row(store: &ModelStore, size: u64, members: u64, output: &mut Out
     };
     let name = format!("the engine's own client, groups of {members}");
     let row = store.row(SUITE, &name, size).timed(&timing);
-    output.add_row(&row.note(format!("{:.0} writes/s", 1.0 / timing.median_s)))
+    let rate = members as f64 / timing.median_s;
+    output.add_row(&row.note(format!("a group; {rate:.0} writes/s")))
 }

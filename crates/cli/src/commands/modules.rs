@@ -80,11 +80,16 @@ struct Features {
     module: String,
 
     /// A feature to enable. May be repeated
-    #[arg(long, value_name = "FEATURE")]
+    #[arg(
+        long,
+        value_name = "FEATURE",
+        value_delimiter = ',',
+        required_unless_present = "disable"
+    )]
     enable: Vec<String>,
 
     /// A feature to disable. May be repeated
-    #[arg(long, value_name = "FEATURE")]
+    #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
     disable: Vec<String>,
 
     #[command(flatten)]
@@ -197,6 +202,7 @@ fn change(mut settings: Settings, mut input: Value, is_json: bool) -> Result<()>
     input["drop-unknown"] = json!(std::mem::take(&mut settings.drop_unknown));
     let is_trial = std::mem::take(&mut settings.dry_run);
     input["dry-run"] = json!(is_trial);
+    input["author"] = json!(settings.author.clone().unwrap_or_default());
     input["comment"] = json!(settings.comment.clone().unwrap_or_default());
     // Those of the settings file are the modules of a new store.
     settings.yang.clear();

@@ -79,11 +79,7 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the engine.
     pub fn streams(&self) -> Result<Vec<StreamInfo>> {
-        self.counted(READ, |_| {
-            let tree = self.running_tree()?;
-            let (settings, log) = (tree.event_settings()?, tree.event_log()?);
-            Ok(Stream::list(tree.schema(), &settings, &log))
-        })
+        self.counted(READ, |_| Stream::list(&self.running_tree()?))
     }
 
     /// The stream with a name.

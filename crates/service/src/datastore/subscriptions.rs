@@ -98,7 +98,7 @@ impl SessionDatastore {
         let stream = target.stream.name();
         let mut streams = self.streams()?.into_iter();
         let info = streams.find(|info| info.name == stream);
-        let available = info.and_then(|info| info.aged.or(info.created));
+        let available = info.map(|info| info.aged.unwrap_or(info.created));
         let revised = available.filter(|&time| target.start.is_some_and(|start| time > start));
         let id = self.service.establish(&tree, |position| NewEstablished {
             session: Arc::clone(&self.session),

@@ -3,12 +3,12 @@
 use espalier_store::{DatastoreUpgrade, LeafFill, Places, Result, UnknownData, UpgradeReport};
 use espalier_yang::data::{DataNode, DataTree};
 use espalier_yang::schema::{FeatureChange, ModuleChange, ModuleSource, NewModule};
-use espalier_yang::standard;
 use espalier_yang::{DataError, ErrorTag, Errors};
 use serde_json::{Value as Json, json};
 
 use super::parameters::parameter_error;
 use crate::datastore::{ChangeNote, ModuleUpgrade, SessionDatastore};
+use crate::modules;
 use crate::operations::OperationCall;
 
 pub(super) fn run(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
@@ -27,8 +27,9 @@ pub(super) fn run(of: &SessionDatastore, call: &OperationCall) -> Result<DataTre
         ..ModuleUpgrade::default()
     };
     let comment = call.argument("comment").unwrap_or_default();
+    let author = call.argument("author").unwrap_or_default();
     let note = ChangeNote {
-        author: "",
+        author: &author,
         comment: &comment,
     };
     let report = of.change_modules(&change(call)?, options, note)?;
@@ -75,7 +76,7 @@ fn module(call: &OperationCall, entry: &DataNode) -> std::result::Result<ModuleS
         };
     }
     let named = text(call, entry, "built-in").unwrap_or_default();
-    match standard::named(&named) {
+    match modules::named(&named) {
         Some(module) => Ok(module.source()),
         None => invalid(format!("the program has no module “{named}”"), "built-in"),
     }
