@@ -232,7 +232,7 @@ impl Connection {
 }
 
 /// The media type of bodies.
-const JSON: &str = "application/yang-data+json";
+pub const JSON: &str = "application/yang-data+json";
 
 fn number(text: &str, radix: u32) -> Result<usize> {
     usize::from_str_radix(text, radix)

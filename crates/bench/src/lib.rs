@@ -17,6 +17,7 @@ mod figures;
 mod generated_document;
 mod harness;
 mod http;
+mod load;
 mod memory;
 mod model_store;
 mod output;

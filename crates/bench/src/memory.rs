@@ -54,7 +54,8 @@ pub fn own_private_bytes() -> u64 {
     private_bytes(std::process::id())
 }
 
-fn private_bytes(process: u32) -> u64 {
+/// The private memory of a process, in bytes.
+pub fn private_bytes(process: u32) -> u64 {
     status_bytes(process, "RssAnon:")
 }
 

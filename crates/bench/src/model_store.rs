@@ -67,6 +67,11 @@ pub struct ClosedStore {
 }
 
 impl ClosedStore {
+    /// The URL of the engine, without a policy.
+    pub fn url(&self) -> &str {
+        self.location.url()
+    }
+
     /// Reopens the store.
     pub fn open(mut self) -> Result<ModelStore> {
         let (recorder, driver) = self.location.open()?;

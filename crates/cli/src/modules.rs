@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_yang::schema::{Features, ModuleSource, SchemaSource};
-use espalier_yang::standard;
 
 use crate::mounts;
 use crate::settings::Settings;
@@ -41,7 +40,7 @@ pub fn schema(
     for location in locations {
         find(location, &mut modules)?;
     }
-    modules.sort_by(|a, b| (&a.name, &a.revision).cmp(&(&b.name, &b.revision)));
+    modules.sort();
     // The same file may be named twice: once in its folder, once by itself.
     modules.dedup();
     for name in &implement {
@@ -114,11 +113,7 @@ fn find(location: &str, modules: &mut Vec<ModuleSource>) -> Result<()> {
         modules.push(read(path)?);
         return Ok(());
     }
-    let (name, revision) = match location.split_once('@') {
-        Some((name, revision)) => (name, Some(revision)),
-        None => (location, None),
-    };
-    let built_in = standard::module(name, revision).ok_or_else(|| {
+    let built_in = espalier_service::modules::named(location).ok_or_else(|| {
         Failure::usage(format!(
             "--yang {location}: no such file, folder or built-in module"
         ))

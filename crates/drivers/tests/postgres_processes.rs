@@ -377,6 +377,32 @@ fn connections_that_are_cut() {
     });
 }
 
+/// With more readers than connections are kept, each read opened a connection and closed it.
+#[test]
+fn many_readers_share_the_connections_that_are_kept() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let driver = open(&server.url(""));
+    put(&*driver, "key", "value");
+    let opened = || -> u64 {
+        let sessions = "SELECT sessions FROM pg_stat_database WHERE datname = current_database()";
+        server.run(sessions).parse().expect("a number")
+    };
+    let before = opened();
+    thread::scope(|scope| {
+        for _ in 0..48 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    assert!(get(&*driver, "key").is_some());
+                }
+            });
+        }
+    });
+    let opened = opened() - before;
+    assert!(opened < 400, "{opened} connections for 4,800 reads");
+}
+
 /// A process that is suspended in the middle of a write holds the lock; the server ends its transaction.
 #[test]
 fn a_suspended_process_does_not_block_the_others() {

@@ -36,7 +36,7 @@ pub mod session;
 mod time_text;
 
 pub use anchor::Anchor;
-pub use datastore::{ChangeNote, ModuleUpgrade, SessionDatastore};
+pub use datastore::{BegunChange, ChangeNote, ModuleUpgrade, SessionDatastore};
 pub use denied::DeniedCounters;
 pub use logins::Door;
 pub use service::{AccessControl, LoginPolicy, Service};

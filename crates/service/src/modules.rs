@@ -4,7 +4,7 @@
 //! are those of the RFC, descriptions are not. A schema that has the RFC's text works as well.
 
 use espalier_yang::schema::ModuleSource;
-use espalier_yang::standard::StandardModule;
+use espalier_yang::standard::{self, StandardModule};
 
 /// Sorted by name.
 const MODULES: &[StandardModule] = &[
@@ -90,6 +90,21 @@ pub fn module(name: &str) -> Option<&'static StandardModule> {
     MODULES.iter().find(|module| module.name == name)
 }
 
+/// The built-in modules that users can install: those of [`standard`] and of the service, sorted by name and revision.
+pub fn built_in() -> Vec<&'static StandardModule> {
+    let mut all: Vec<_> = standard::modules().iter().chain(MODULES).collect();
+    all.sort_by_key(|module| (module.name, module.revision));
+    all
+}
+
+/// The built-in module with a name, in its latest revision, or with `NAME@REVISION`.
+pub fn named(text: &str) -> Option<&'static StandardModule> {
+    standard::named(text).or_else(|| {
+        let (name, revision) = text.split_once('@').unwrap_or((text, ""));
+        module(name).filter(|module| revision.is_empty() || module.revision == revision)
+    })
+}
+
 /// The sources of all modules, for a [`espalier_yang::schema::SchemaSource`]: modules that are not implemented are
 /// only used for imports.
 pub fn sources() -> Vec<ModuleSource> {
@@ -110,6 +125,16 @@ mod tests {
         }
         assert!(modules().is_sorted_by_key(|module| module.name));
         assert!(module("ietf-system").is_some() && module("ietf-none").is_none());
+    }
+
+    #[test]
+    fn modules_of_the_service_are_built_in() {
+        let revision = |name| named(name).map(|module| module.revision);
+        assert_eq!(revision("ietf-system"), Some("2014-08-06"));
+        assert_eq!(revision("ietf-system@2014-08-06"), Some("2014-08-06"));
+        assert_eq!(revision("ietf-system@2014-08-07"), None);
+        assert_eq!(revision("ietf-ip@2014-06-16"), Some("2014-06-16"));
+        assert!(built_in().is_sorted_by_key(|module| (module.name, module.revision)));
     }
 
     #[test]

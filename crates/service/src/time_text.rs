@@ -2,8 +2,8 @@
 
 use espalier_store::Timestamp;
 
-/// RFC 3339 in UTC, with milliseconds.
-pub(crate) fn time_text(time: Timestamp) -> String {
+/// Formats a time according to RFC 3339, in UTC with milliseconds: `2026-11-21T23:16:17.250Z`.
+pub fn time_text(time: Timestamp) -> String {
     let milliseconds = i64::try_from(time.0).unwrap_or(i64::MAX);
     match jiff::Timestamp::from_millisecond(milliseconds) {
         Ok(time) => format!("{time:.3}"),

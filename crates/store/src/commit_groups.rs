@@ -5,7 +5,8 @@
 //! ended, and all members are acknowledged together. Readers see a group only when the engine has it.
 //!
 //! A group that fails changes nothing, and neither does the group that was decided on it. Their members decide again,
-//! alone, so that a commit fails only by its own fault.
+//! alone, so that a commit fails only by its own fault. A commit that fails by its own fault, or changes nothing, observes
+//! the group that it was decided on: it is decided again if that group fails.
 
 use std::collections::HashSet;
 use std::mem;
@@ -39,9 +40,15 @@ pub(crate) struct CommitGroups {
 struct GroupsState {
     /// The number of groups that failed: what was decided on them is void.
     failures: u64,
-    /// The changes that are being written.
-    in_flight: Option<Arc<Changes>>,
+    /// The group that is being written.
+    in_flight: Option<InFlight>,
     open: Option<OpenGroup>,
+}
+
+/// A group that is being written.
+struct InFlight {
+    changes: Arc<Changes>,
+    outcome: Arc<GroupOutcome>,
 }
 
 /// A group that commits can join.
@@ -75,11 +82,20 @@ enum Outcome {
 
 impl CommitGroups {
     /// Begins the decision on a commit, on the result of all those that were decided before.
-    pub fn decide(&self) -> Deciding<'_> {
-        let guard = self.deciding.lock();
+    pub fn decide(self: &Arc<Self>) -> Deciding<'_> {
+        self.deciding(self.deciding.lock())
+    }
+
+    /// As [`Self::decide`]; `None` if that would wait for another thread.
+    pub fn try_decide(self: &Arc<Self>) -> Option<Deciding<'_>> {
+        Some(self.deciding(self.deciding.try_lock()?))
+    }
+
+    fn deciding<'a>(self: &'a Arc<Self>, guard: MutexGuard<'a, ()>) -> Deciding<'a> {
         let state = self.state.lock();
         let open = state.open.as_ref().map(|open| Arc::clone(&open.changes));
-        let pending = [state.in_flight.clone(), open];
+        let in_flight = state.in_flight.as_ref();
+        let pending = [in_flight.map(|group| Arc::clone(&group.changes)), open];
         Deciding {
             groups: self,
             failures: state.failures,
@@ -114,7 +130,10 @@ impl CommitGroups {
         let Some(group) = state.open.take_if(|open| is_own(open)) else {
             return;
         };
-        state.in_flight = Some(group.changes);
+        state.in_flight = Some(InFlight {
+            changes: group.changes,
+            outcome: Arc::clone(&group.outcome),
+        });
         drop(state);
         let mut write = Write {
             groups: self,
@@ -178,7 +197,7 @@ impl GroupOutcome {
 
 /// A commit that is being decided. No other one of these trees is.
 pub(crate) struct Deciding<'a> {
-    groups: &'a CommitGroups,
+    groups: &'a Arc<CommitGroups>,
     failures: u64,
     has_pending: bool,
     /// The changes of the group that is being written, and of the open one, until they are read.
@@ -207,8 +226,28 @@ impl<'a> Deciding<'a> {
         self.groups.state.lock().failures == self.failures
     }
 
+    /// The group whose success confirms what was decided on it: that it fails, or changes nothing.
+    pub fn observe(self, driver: &Arc<dyn Driver>) -> Observed {
+        let state = self.groups.state.lock();
+        if state.failures != self.failures {
+            return Observed::Void;
+        }
+        let open = state.open.as_ref().map(|open| &open.outcome);
+        let in_flight = state.in_flight.as_ref().map(|group| &group.outcome);
+        match open.or(in_flight) {
+            Some(outcome) => Observed::Member(Member {
+                groups: Arc::clone(self.groups),
+                driver: Arc::clone(driver),
+                outcome: Arc::clone(outcome),
+                role: Role::Observes,
+            }),
+            None => Observed::Made,
+        }
+    }
+
     /// Adds a commit to the open group. Gives the batch back if it cannot share a write.
-    pub fn join(self, batch: Batch, notify: Notify, operations_max: usize) -> Joined<'a> {
+    pub fn join(self, batch: Batch, notify: Notify, driver: &Arc<dyn Driver>) -> Joined<'a> {
+        let operations_max = driver.capability().operations_max.unwrap_or(usize::MAX);
         let mut state = self.groups.state.lock();
         if state.failures != self.failures {
             return Joined::Void;
@@ -233,9 +272,13 @@ impl<'a> Deciding<'a> {
         let outcome = Arc::clone(&group.outcome);
         state.open = open;
         Joined::Member(Member {
-            groups: self.groups,
+            groups: Arc::clone(self.groups),
+            driver: Arc::clone(driver),
             outcome,
-            is_first,
+            role: match is_first {
+                true => Role::Writes,
+                false => Role::Waits,
+            },
         })
     }
 }
@@ -274,7 +317,7 @@ impl OpenGroup {
 /// What became of a commit that was decided.
 pub(crate) enum Joined<'a> {
     /// It is part of a group.
-    Member(Member<'a>),
+    Member(Member),
     /// It cannot share a write.
     Alone(Alone<'a>),
     /// A commit that it was decided on has failed.
@@ -306,26 +349,61 @@ impl Alone<'_> {
     }
 }
 
-/// A commit in a group. The next one can be decided.
-pub(crate) struct Member<'a> {
-    groups: &'a CommitGroups,
-    outcome: Arc<GroupOutcome>,
-    is_first: bool,
+/// What became of a group that a decision was made on.
+pub(crate) enum Observed {
+    /// It is not written yet.
+    Member(Member),
+    /// It is made.
+    Made,
+    /// It has failed.
+    Void,
 }
 
-impl Member<'_> {
-    /// Waits until the group is written, by this thread if the commit is its first.
+/// A commit in a group, or an observer of a group. The next commit can be decided.
+///
+/// The first member writes the group when it waits, or when it is dropped. Until then its thread must not wait for other
+/// commits to the same tree.
+pub(crate) struct Member {
+    groups: Arc<CommitGroups>,
+    driver: Arc<dyn Driver>,
+    outcome: Arc<GroupOutcome>,
+    role: Role,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Writes the group.
+    Writes,
+    Waits,
+    Observes,
+}
+
+impl Member {
+    /// Waits until the group is written, by this thread if the commit is its first. `false` if it failed.
     ///
     /// # Errors
     /// [`ErrorKind::OutcomeUnknown`].
-    pub fn wait(self, driver: &dyn Driver) -> Result<bool, Error> {
-        if self.is_first {
-            self.groups.write(&self.outcome, driver);
-        }
+    pub fn wait(mut self) -> Result<bool, Error> {
+        self.write();
         match self.outcome.wait() {
             Outcome::Made => Ok(true),
-            Outcome::Void => Ok(false),
-            Outcome::Unknown(message) => Err(Error::new(ErrorKind::OutcomeUnknown, message)),
+            Outcome::Unknown(message) if self.role != Role::Observes => {
+                Err(Error::new(ErrorKind::OutcomeUnknown, message))
+            }
+            Outcome::Void | Outcome::Unknown(_) => Ok(false),
         }
+    }
+
+    fn write(&mut self) {
+        if self.role == Role::Writes {
+            self.role = Role::Waits;
+            self.groups.write(&self.outcome, &*self.driver);
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.write();
     }
 }

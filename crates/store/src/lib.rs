@@ -48,16 +48,16 @@ pub use transfer::{
     TransferReport, backup, check_source, copy, restore,
 };
 pub use tree::{
-    CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, ChangedPlace, Commit, CommitInfo,
-    CommitOptions, Committed, ConfirmOptions, Conflict, ConflictContent, Content, DIFF_CHANGES_MAX,
-    Datastore, DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event, Events, Guard,
-    HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, Insert, Lagged, LeafFill, LoadMode,
-    LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page, PartialLock, PendingCommit,
-    Places, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT, Removed,
-    Repair, RepairOutput, Resolution, Retention, SESSION_BYTES_MAX, Selected, Selection, Stamp,
-    Subscriber, Subscription, SubscriptionGuard, TestOption, TimeoutStart, Tree, UNKNOWN_NODE,
-    UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport, View, WithDefaults, write_change_json,
-    write_change_text,
+    BegunCommit, CONFIRM_SECONDS_DEFAULT, ChangeKind, ChangedContent, ChangedPlace, Commit,
+    CommitInfo, CommitOptions, Committed, ConfirmOptions, Conflict, ConflictContent, Content,
+    DIFF_CHANGES_MAX, Datastore, DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event,
+    Events, Guard, HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, Insert, Lagged, LeafFill,
+    LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page, PartialLock,
+    PendingCommit, Places, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT,
+    Removed, Repair, RepairOutput, Resolution, Retention, SESSION_BYTES_MAX, Selected, Selection,
+    Stamp, Subscriber, Subscription, SubscriptionGuard, TestOption, TimeoutStart, Tree,
+    UNKNOWN_NODE, UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport, View, WithDefaults,
+    write_change_json, write_change_text,
 };
 pub use tree::{
     EVENT_AGE_MAX, EVENT_BYTES_MAX, EVENT_LOG_BYTES_MAX, EVENT_PAGE_BYTES_MAX,

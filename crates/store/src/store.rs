@@ -35,7 +35,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     clock_watch: ClockWatch,
     schemas: Arc<SchemaCache>,
-    commits: [CommitGroups; TREE_LOCKS],
+    commits: [Arc<CommitGroups>; TREE_LOCKS],
     catalog_lock: Mutex<()>,
     subscriptions: Registry,
     checks: AtomicU64,
@@ -53,7 +53,7 @@ impl Store {
             clock,
             clock_watch: ClockWatch::default(),
             schemas: Arc::default(),
-            commits: std::array::from_fn(|_| CommitGroups::default()),
+            commits: std::array::from_fn(|_| Arc::default()),
             catalog_lock: Mutex::new(()),
             subscriptions: Registry::default(),
             checks: AtomicU64::new(0),
@@ -161,7 +161,7 @@ impl Store {
     }
 
     /// The commits to a tree.
-    pub(crate) fn commits(&self, tree: TreeId) -> &CommitGroups {
+    pub(crate) fn commits(&self, tree: TreeId) -> &Arc<CommitGroups> {
         &self.inner.commits[Self::lock_of(tree)]
     }
 
@@ -174,7 +174,8 @@ impl Store {
     /// The locks of all trees: nothing is committed by this process until they are dropped. No other lock of a tree may
     /// be held, or taken meanwhile.
     pub(crate) fn lock_all(&self) -> Vec<MutexGuard<'_, ()>> {
-        self.inner.commits.iter().map(CommitGroups::lock).collect()
+        let groups = self.inner.commits.iter();
+        groups.map(|groups| groups.lock()).collect()
     }
 
     /// Prepares a change of the catalog from a snapshot and commits it; retries on conflict. Catalog changes

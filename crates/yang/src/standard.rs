@@ -43,6 +43,14 @@ pub fn module(name: &str, revision: Option<&str>) -> Option<&'static StandardMod
         .find(|module| revision.is_none_or(|revision| module.revision == revision))
 }
 
+/// The module with a name, in its latest revision, or with `NAME@REVISION`.
+pub fn named(text: &str) -> Option<&'static StandardModule> {
+    match text.split_once('@') {
+        Some((name, revision)) => module(name, Some(revision)),
+        None => module(text, None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +90,10 @@ mod tests {
             "2014-06-16"
         );
         assert!(module("ietf-ip", Some("1999-01-01")).is_none());
+        assert_eq!(named("ietf-ip").unwrap().revision, "2018-02-22");
+        assert_eq!(named("ietf-ip@2014-06-16").unwrap().revision, "2014-06-16");
+        for unknown in ["ietf-ip@", "ietf-ip@1999-01-01", "@2014-06-16", "none"] {
+            assert_eq!(named(unknown), None, "{unknown}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::field::Case;
+use crate::load::Choice;
 
 /// Measure this machine; every result is checked, and a wrong one is an error
 #[derive(Args, Debug)]
@@ -21,6 +22,7 @@ Suites:
   trifle   the table that Trifle::Stats publishes, with the same work
   telemetry
            statistics: many series with one call a minute each
+  load     many clients over HTTP against a server process: throughput, latencies, processor time, drift
   processes
            three processes over one engine: read rate, and time until a change is visible in all
   all      every suite
@@ -35,6 +37,8 @@ Examples:
   espalier bench trifle --counts 100,1000 --drivers memory,redis://127.0.0.1:6379/0
   espalier bench telemetry --sizes 10000 --minutes 1440
   espalier bench processes --drivers postgres://me@127.0.0.1/test,etcd://127.0.0.1:2379
+  espalier bench load --clients 64 --writes 100 --durability durable
+  espalier bench load --clients 64 --writes 10 --choices skewed --trees 16 --seconds 3600
   espalier bench all --json now.jsonl --baseline before.jsonl
   espalier bench --from now.jsonl --html report.html
 
@@ -91,6 +95,27 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) matches: Vec<u64>,
 
+    /// For load: numbers of clients; by default 1, 8, 64 and 1024
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=16_384))]
+    pub(super) clients: Vec<u64>,
+
+    /// For load: the percentages of the requests that write; by default 0, 10 and 100
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub(super) writes: Vec<u64>,
+
+    /// For load: how clients choose entries; by default each as often as any other
+    #[arg(long, value_delimiter = ',', value_enum)]
+    pub(super) choices: Vec<Choice>,
+
+    /// For load: numbers of anchors; by default one
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(super) trees: Vec<u64>,
+
+    /// For load: the time of each measurement, after one second that is not measured. A run of 600 seconds or more fails
+    /// if its rate or its memory drifts. By default 5 seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=864_000))]
+    pub(super) seconds: Option<u64>,
+
     /// Write JSON rows to this file; `-` is standard output. By default tables are printed
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<String>,
@@ -134,12 +159,13 @@ pub(super) enum Suite {
     Dodb,
     Trifle,
     Telemetry,
+    Load,
     Processes,
 }
 
 impl Suite {
     /// Every suite, in the order of the report.
-    pub(super) const EACH: [Self; 10] = [
+    pub(super) const EACH: [Self; 11] = [
         Self::Scale,
         Self::Field,
         Self::Sysrepo,
@@ -149,6 +175,7 @@ impl Suite {
         Self::Trifle,
         Self::Telemetry,
         Self::Dodb,
+        Self::Load,
         Self::Processes,
     ];
 }

@@ -9,6 +9,7 @@ use crate::cps::{self, Cps};
 use crate::dodb::{self, Dodb};
 use crate::engine::{self, Engine};
 use crate::field::{self, Case, Field};
+use crate::load::{self, Choice, Load};
 use crate::output::{Destination, Output};
 use crate::processes::{self, Processes};
 use crate::report::rows_of;
@@ -89,6 +90,7 @@ impl Bench {
         let has_any_of = |accepted: &[Suite]| suites.iter().any(|suite| accepted.contains(suite));
         let has_other_than =
             |excluded: &[Suite]| suites.iter().any(|suite| !excluded.contains(suite));
+        let is_load = has_any_of(&[Suite::Load]);
         let options = [
             (
                 !self.policies.is_empty(),
@@ -120,6 +122,11 @@ impl Bench {
                 "--matches",
                 has_any_of(&[Suite::Dodb]),
             ),
+            (!self.clients.is_empty(), "--clients", is_load),
+            (!self.writes.is_empty(), "--writes", is_load),
+            (!self.choices.is_empty(), "--choices", is_load),
+            (!self.trees.is_empty(), "--trees", is_load),
+            (self.seconds.is_some(), "--seconds", is_load),
         ];
         for (is_given, option, is_accepted) in options {
             if is_given && !is_accepted {
@@ -173,6 +180,7 @@ impl Bench {
                 trifle::run(&trifle, output)
             }
             Suite::Telemetry => self.telemetry(output),
+            Suite::Load => load::run(&self.load()?, output),
             Suite::Processes => {
                 let policies = ["uncached", "cached"];
                 let processes = Processes {
@@ -207,6 +215,30 @@ impl Bench {
             )?,
         };
         telemetry::run(&telemetry, output)
+    }
+
+    fn load(&self) -> Result<Load> {
+        let both = [Durability::Relaxed, Durability::Durable];
+        let given_or = |given: &[u64], all: &[u64], other: &[u64]| match given {
+            [] if self.is_all() => all.to_vec(),
+            [] => other.to_vec(),
+            given => given.to_vec(),
+        };
+        Ok(Load {
+            clients: given_or(&self.clients, &[1, 64], &[1, 8, 64, 1024]),
+            writes: given_or(&self.writes, &[0, 100], &[0, 10, 100]),
+            trees: given_or(&self.trees, &[1], &[1]),
+            choices: match self.choices.as_slice() {
+                [] => vec![Choice::Uniform],
+                choices => choices.to_vec(),
+            },
+            seconds: self.seconds.unwrap_or(if self.is_all() { 2 } else { 5 }),
+            sizes: match self.sizes.as_slice() {
+                [] => vec![10_000],
+                sizes => ascending(sizes),
+            },
+            configurations: self.configurations("embedded", &["uncached"], &both)?,
+        })
     }
 
     fn is_all(&self) -> bool {

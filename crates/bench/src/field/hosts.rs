@@ -10,7 +10,8 @@ use crate::generated_document::GeneratedDocument;
 use crate::model_store::{Model, ModelStore};
 use espalier_terminal::Result;
 
-const MODEL: Model = Model {
+/// The model.
+pub const MODEL: Model = Model {
     name: "espalier-bench-hosts",
     text: include_str!("../models/espalier-bench-hosts.yang"),
 };
@@ -56,8 +57,8 @@ impl Hosts {
     }
 
     /// The path of a leaf.
-    pub fn leaf(number: u64, leaf: &str) -> String {
-        format!("{LIST}[name='{}']/{leaf}", name(number))
+    pub fn leaf(number: u64, name: &str) -> String {
+        leaf(number, name)
     }
 
     /// The path of a host.
@@ -88,11 +89,18 @@ impl Hosts {
     }
 }
 
-fn name(number: u64) -> String {
+/// The path of a leaf of a host.
+pub fn leaf(number: u64, leaf: &str) -> String {
+    format!("{LIST}[name='{}']/{leaf}", name(number))
+}
+
+/// The name of a host.
+pub fn name(number: u64) -> String {
     format!("host-{number:08}")
 }
 
-fn document(size: u64) -> GeneratedDocument<'static> {
+/// The document of `size` hosts.
+pub fn document(size: u64) -> GeneratedDocument<'static> {
     let sites = (0..SITES).map(|n| format!(r#"{{"name":"site-{n}","port-max":4000000}}"#));
     let hosts = (0..size).map(|n| {
         let (name, site, port) = (name(n), n % SITES, 1_000 + n % 1_000);

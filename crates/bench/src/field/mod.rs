@@ -21,4 +21,7 @@ mod run;
 mod when_conditions;
 
 pub use case::Case;
+pub use hosts::{
+    MODEL as HOSTS_MODEL, document as hosts_document, leaf as host_leaf, name as host_name,
+};
 pub use run::{Field, run};

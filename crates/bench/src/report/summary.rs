@@ -16,7 +16,7 @@ pub struct Summary {
 }
 
 /// Suites with engines across, as in their originals; the others have sizes across.
-const ENGINES_ACROSS: [&str; 5] = ["sysrepo", "drivers", "trifle", "cps", "processes"];
+const ENGINES_ACROSS: [&str; 6] = ["sysrepo", "drivers", "trifle", "cps", "load", "processes"];
 
 /// The tables of all rows: one for each suite and size with engines across, or one for each suite and engine with
 /// sizes across.

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
+use espalier_service::notifications::time_text;
 use espalier_store::{Clock, CommitInfo, HISTORY_PAGE_MAX, Retention, SystemClock, Timestamp};
 use serde_json::{Value, json};
 
@@ -123,7 +124,7 @@ impl ClockCheck {
 fn to_json(commit: &CommitInfo, clock: ClockCheck) -> Value {
     let mut value = json!({
         "version": commit.version,
-        "time": times::rfc3339(commit.time),
+        "time": time_text(commit.time),
         "author": commit.author,
         "comment": commit.comment,
     });
@@ -134,7 +135,7 @@ fn to_json(commit: &CommitInfo, clock: ClockCheck) -> Value {
 }
 
 fn line(commit: &CommitInfo, clock: ClockCheck) -> String {
-    let time = times::rfc3339(commit.time);
+    let time = time_text(commit.time);
     let CommitInfo {
         version,
         author,

@@ -80,11 +80,16 @@ struct Features {
     module: String,
 
     /// A feature to enable. May be repeated
-    #[arg(long, value_name = "FEATURE")]
+    #[arg(
+        long,
+        value_name = "FEATURE",
+        value_delimiter = ',',
+        required_unless_present = "disable"
+    )]
     enable: Vec<String>,
 
     /// A feature to disable. May be repeated
-    #[arg(long, value_name = "FEATURE")]
+    #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
     disable: Vec<String>,
 
     #[command(flatten)]
@@ -197,6 +202,7 @@ fn change(mut settings: Settings, mut input: Value, is_json: bool) -> Result<()>
     input["drop-unknown"] = json!(std::mem::take(&mut settings.drop_unknown));
     let is_trial = std::mem::take(&mut settings.dry_run);
     input["dry-run"] = json!(is_trial);
+    input["author"] = json!(settings.author.clone().unwrap_or_default());
     input["comment"] = json!(settings.comment.clone().unwrap_or_default());
     // Those of the settings file are the modules of a new store.
     settings.yang.clear();
@@ -210,41 +216,16 @@ fn change(mut settings: Settings, mut input: Value, is_json: bool) -> Result<()>
     let mut printed = Vec::new();
     endpoint::open_existing(&settings)?.invoke(&invocation, &mut printed)?;
     let report = match printed.is_empty() {
-        true => json!({"datastores": []}),
-        false => report(&serde_json::from_slice(&printed).map_err(std::io::Error::from)?),
+        true => json!({"datastore": []}),
+        false => {
+            let mut output: Value =
+                serde_json::from_slice(&printed).map_err(std::io::Error::from)?;
+            output["espalier-modules:output"].take()
+        }
     };
     let mut text = endpoint::upgrade_text(&report);
     if is_trial {
         text.push_str("\nnothing was changed");
     }
     output::print_result(is_json, &report, &text)
-}
-
-/// The report of `espalier upgrade`, from the output of the operation.
-fn report(output: &Value) -> Value {
-    let datastores = output["espalier-modules:output"]["datastore"].as_array();
-    let datastores = datastores.into_iter().flatten().map(|changed| {
-        let places = |name: &str| {
-            json!({
-                "count": number(&changed[name]["count"]),
-                "places": changed[name].get("place").cloned().unwrap_or_else(|| json!([])),
-            })
-        };
-        json!({
-            "anchor": changed["anchor"],
-            "datastore": changed["datastore"],
-            "session": changed["session"].as_str().unwrap_or_default(),
-            "version": number(&changed["version"]),
-            "rewritten": changed["rewritten"],
-            "converted": places("converted"),
-            "removed": places("removed"),
-            "filled": places("filled"),
-        })
-    });
-    json!({"datastores": datastores.collect::<Vec<Value>>()})
-}
-
-/// A uint64, which is a text in JSON (RFC 7951 §6.1).
-fn number(value: &Value) -> Option<u64> {
-    value.as_str()?.parse().ok()
 }

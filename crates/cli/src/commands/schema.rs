@@ -51,7 +51,7 @@ impl SchemaTree {
     }
 
     fn list_built_in(&self) -> Result<()> {
-        let names: Vec<_> = standard::modules()
+        let names: Vec<_> = espalier_service::modules::built_in()
             .iter()
             .map(|module| format!("{}@{}", module.name, module.revision))
             .collect();

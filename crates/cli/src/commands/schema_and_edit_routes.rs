@@ -17,6 +17,7 @@ use espalier_protocols::anchors::RequestAnchor;
 use espalier_protocols::http_error::HttpError;
 use espalier_protocols::json::json_response;
 use espalier_protocols::restconf::{CHANGED_HEADER, VERSION_HEADER, Who};
+use espalier_service::operations::upgrade_json;
 use espalier_service::{ChangeNote, ModuleUpgrade, SessionDatastore};
 use espalier_store::{Commit, Datastore, LeafFill, UnknownData};
 use espalier_yang::schema::SchemaSource;
@@ -29,7 +30,6 @@ use super::admin_api::{AdminApi, BodyKind, WriteRequest, WriteRoute};
 use crate::commands::edit::EDIT_BYTES_MAX;
 use crate::endpoint::{
     EDIT_PATH, EditParameters, SCHEMA_PATH, SOURCE_BYTES_MAX, annotated_tree, named_datastore,
-    upgrade_json,
 };
 use espalier_terminal::Failure;
 use espalier_terminal::document::Format;
@@ -92,6 +92,7 @@ fn upgrade(found: &RequestAnchor, request: &WriteRequest) -> Result<Response, Ht
         unknown: UnknownData::of(query.drop_unknown),
         is_trial: query.dry_run,
         fills: &fills,
+        ..ModuleUpgrade::default()
     };
     let report = of.upgrade(&source, how, note)?;
     Ok(json_response(&upgrade_json(&report)))

@@ -1,6 +1,7 @@
 //! `espalier upgrade`.
 
 use clap::Args;
+use espalier_service::operations::upgrade_json;
 
 use crate::endpoint::{self, OpenMode, Remote};
 use crate::modules;
@@ -43,7 +44,7 @@ impl Upgrade {
             None => {
                 let store = endpoint::open_store_for_command(&settings, OpenMode::Existing)?;
                 let applied = endpoint::apply_modules(&store, &settings, Some(source))?;
-                endpoint::upgrade_json(&applied.report().cloned().unwrap_or_default())
+                upgrade_json(&applied.report().cloned().unwrap_or_default())
             }
         };
         let text = match settings.dry_run {

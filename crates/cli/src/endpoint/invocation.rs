@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use espalier_service::notifications::SubscriptionId;
 use espalier_service::operations::input_of;
 use espalier_service::server_state;
 use espalier_yang::data::{
@@ -9,7 +10,9 @@ use espalier_yang::data::{
 };
 use espalier_yang::schema::ModuleNames;
 use espalier_yang::{DataError, InstancePath, NodeId, Schema};
+use serde_json::{Value as Json, json};
 
+use super::interface::Endpoint;
 use espalier_terminal::document::{self, Format, Found};
 use espalier_terminal::path::placed;
 use espalier_terminal::{Failure, Result};
@@ -24,6 +27,27 @@ pub struct Invocation {
     pub document: Option<(Vec<u8>, Format)>,
     /// The format of the output.
     pub format: Format,
+}
+
+/// The operation that establishes a subscription.
+const ESTABLISH: &str = "/ietf-subscribed-notifications:establish-subscription";
+
+/// Establishes a subscription (RFC 8639 §2.4.2), with the input as JSON. Returns its number.
+pub(super) fn established(endpoint: &dyn Endpoint, terms: &Json) -> Result<SubscriptionId> {
+    let document = json!({"ietf-subscribed-notifications:input": terms});
+    let invocation = Invocation {
+        path: ESTABLISH.to_owned(),
+        arguments: Vec::new(),
+        document: Some((document.to_string().into_bytes(), Format::Json)),
+        format: Format::Json,
+    };
+    let mut output = Vec::new();
+    endpoint.invoke(&invocation, &mut output)?;
+    let output: Json = serde_json::from_slice(&output).unwrap_or_default();
+    let id = output["ietf-subscribed-notifications:output"]["id"].as_u64();
+    let id = id.and_then(|id| u32::try_from(id).ok());
+    let id = id.ok_or_else(|| Failure::data("the subscription has no number"))?;
+    Ok(SubscriptionId(id))
 }
 
 /// An invocation in a schema.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_service::access::Caller;
+use espalier_service::notifications::Subscription;
 use espalier_service::server_state::{DescribedAnchor, ModuleTexts, ServedAnchor, state_schema_of};
 use espalier_service::session::{NewSession, Session, SessionKind, Transport};
 use espalier_service::{Anchor, ChangeNote, Service, SessionDatastore};
@@ -16,7 +17,7 @@ use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};
 
 use crate::endpoint::applied_modules::AppliedModules;
-use crate::endpoint::invocation::print_output;
+use crate::endpoint::invocation::{established, print_output};
 use crate::endpoint::upgrade;
 use crate::endpoint::{
     Change, Changed, Differences, Endpoint, Invocation, Loaded, OpenMode, OperationRequest,
@@ -180,6 +181,12 @@ impl Local {
     /// The datastore.
     pub fn datastore(&self) -> &SessionDatastore {
         &self.of
+    }
+
+    /// Establishes a subscription (RFC 8639 §2.4.2), and begins to receive from it.
+    pub fn establish(&self, terms: &serde_json::Value) -> Result<Subscription> {
+        let id = established(self, terms)?;
+        Ok(self.of.open_subscription(id)?)
     }
 
     /// Returns the result of a change; if it failed, restores the modules that were replaced for it.

@@ -39,11 +39,13 @@ pub use operations::{
     perform,
 };
 pub use remote::{EDIT_PATH, Remote, SCHEMA_PATH, SOURCE_BYTES_MAX};
-pub use remote_notifications::{EVENT_SETTINGS_PATH, NOTIFY_PATH, NotifyBody, SentBody};
+pub use remote_notifications::{
+    EVENT_SETTINGS_PATH, Message, NOTIFY_PATH, NotifyBody, SentBody, event_stream_path,
+};
 pub use remote_operations::DATASTORES_PATH;
 pub use remote_providers::{MESSAGES_PATH, PROVIDERS_PATH};
 pub use remote_versions::{
     AT_PATH, CommitBody, DIFF_PATH, HISTORY_PATH, RETENTION_PATH, ROLLBACK_PATH, RetentionBody,
 };
-pub use upgrade::{apply_modules, load_with_modules, upgrade_json, upgrade_text};
+pub use upgrade::{apply_modules, load_with_modules, upgrade_text};
 pub use versions::{Differences, LineStyle, Rollback, diff_lines, print_view};

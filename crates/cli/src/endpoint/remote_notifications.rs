@@ -2,10 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 
+use espalier_service::notifications::SubscriptionId;
 use espalier_store::EventSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::invocation::established;
 use super::remote::{RESTCONF_ROOT, Remote};
 use super::remote_error::failure_of;
 use super::remote_versions::read_json;
@@ -47,6 +49,16 @@ pub struct Message {
     pub data: String,
 }
 
+/// The path of an event stream, with query parameters.
+pub fn event_stream_path(stream: &str, parameters: &[(&str, String)]) -> String {
+    let query = parameters
+        .iter()
+        .map(|(name, value)| format!("{name}={}", percent_encoded(value)));
+    let query = query.collect::<Vec<_>>().join("&");
+    let stream = percent_encoded(stream);
+    format!("{RESTCONF_ROOT}/streams/{stream}/json?{query}")
+}
+
 impl Remote {
     /// Sends a notification; returns its sequence number.
     pub fn notify(&self, body: &NotifyBody) -> Result<u64> {
@@ -64,20 +76,19 @@ impl Remote {
         read_json(self.post_json(EVENT_SETTINGS_PATH, patch)?)
     }
 
-    /// Receives an event stream until it ends, or `message` returns false. `parameters` are those of the query.
+    /// Establishes a subscription (RFC 8639 §2.4.2). Returns the path of its notifications (RFC 8650 §3.1).
+    pub fn establish(&self, terms: &Json) -> Result<String> {
+        let SubscriptionId(id) = established(self, terms)?;
+        Ok(format!("{RESTCONF_ROOT}/subscriptions/{id}"))
+    }
+
+    /// Receives the events of a path until they end, or `message` returns false.
     pub fn each_event(
         &self,
-        stream: &str,
-        parameters: &[(&str, String)],
+        path: &str,
         message: &mut dyn FnMut(Message) -> Result<bool>,
     ) -> Result<()> {
-        let query = parameters
-            .iter()
-            .map(|(name, value)| format!("{name}={}", percent_encoded(value)));
-        let query = query.collect::<Vec<_>>().join("&");
-        let stream = percent_encoded(stream);
-        let path = format!("{RESTCONF_ROOT}/streams/{stream}/json?{query}");
-        let answer = self.get(&path, "text/event-stream")?;
+        let answer = self.get(path, "text/event-stream")?;
         if !answer.status().is_success() {
             return Err(failure_of(answer));
         }

@@ -97,7 +97,14 @@ fn success(answer: Response<Body>) -> Result<Response<Body>> {
     match answer.status().as_u16() {
         200..300 => Ok(answer),
         // Any other 400 is about the request, or from a port that serves something else.
-        400 if is_restconf_error(&answer) => Err(failure_of(answer).hint(VERSIONS_HINT)),
+        400 if is_restconf_error(&answer) => {
+            let failure = failure_of(answer);
+            let is_about_version = failure.to_string().contains("version");
+            Err(match is_about_version {
+                true => failure.hint(VERSIONS_HINT),
+                false => failure,
+            })
+        }
         _ => Err(failure_of(answer)),
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use espalier_service::Service;
 use espalier_service::audit::{AuditEntry, AuditOperation, AuditTarget};
+use espalier_service::operations::upgrade_json;
 use espalier_store::{
-    Datastore, Error, LoadOptions, Places, Store, UnknownData, UpgradeLoad, UpgradeOptions,
-    UpgradeReport,
+    Datastore, Error, LoadOptions, Store, UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport,
 };
 use espalier_yang::Schema;
 use espalier_yang::data::{ParseOptions, Root};
 use espalier_yang::schema::SchemaSource;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::applied_modules::{AppliedModules, Created, ReplacedModules};
 use super::local::{command_session, open_store_for_command, set_validation};
@@ -229,6 +229,7 @@ pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
         comment: settings.comment.as_deref().unwrap_or_default(),
         fills: &settings.fill,
         session: settings.session(),
+        removed: &[],
         // If the validation is reduced to structure, the upgrade validates no more than that.
         structure_only_anchor: match settings.validation {
             Some(Validation::Structure) => Some(settings.anchor()),
@@ -263,35 +264,8 @@ fn dry_run_result(settings: &Settings, report: &UpgradeReport) -> Failure {
     }
 }
 
-/// The report of an upgrade as JSON.
-pub fn upgrade_json(report: &UpgradeReport) -> Value {
-    let places = |places: &Places| {
-        let shown = places.shown.iter();
-        let shown: Vec<_> = shown
-            .map(|place| json!({"path": place.path, "change": place.change}))
-            .collect();
-        json!({"count": places.count, "places": shown})
-    };
-    let datastores: Vec<_> = report
-        .datastores
-        .iter()
-        .map(|changed| {
-            json!({
-                "anchor": changed.anchor,
-                "datastore": changed.datastore.name(),
-                "session": changed.session,
-                "version": changed.version,
-                "rewritten": changed.is_changed(),
-                "converted": places(&changed.converted),
-                "removed": places(&changed.dropped),
-                "filled": places(&changed.filled),
-            })
-        })
-        .collect();
-    json!({"datastores": datastores})
-}
-
-/// The report of an upgrade as text, from the JSON of [`upgrade_json`].
+/// The report of an upgrade as text, from the JSON of
+/// [`upgrade_json`](espalier_service::operations::upgrade_json).
 pub fn upgrade_text(report: &Value) -> String {
     let mut lines = lines(report);
     if !is_rewritten(report) {
@@ -301,12 +275,12 @@ pub fn upgrade_text(report: &Value) -> String {
 }
 
 fn is_rewritten(report: &Value) -> bool {
-    let mut datastores = report["datastores"].as_array().into_iter().flatten();
+    let mut datastores = report["datastore"].as_array().into_iter().flatten();
     datastores.any(|changed| changed["rewritten"] == true)
 }
 
 fn lines(report: &Value) -> Vec<String> {
-    let datastores = report["datastores"].as_array();
+    let datastores = report["datastore"].as_array();
     datastores
         .into_iter()
         .flatten()
@@ -325,11 +299,11 @@ fn lines_of(changed: &Value) -> Vec<String> {
     );
     for done in ["converted", "removed", "filled"] {
         let places = &changed[done];
-        let count = places["count"].as_u64().unwrap_or_default();
+        let count = number(&places["count"]).unwrap_or_default();
         if count > 0 {
             lines.push(format!("{name}: {count} {done}"));
         }
-        let shown = places["places"].as_array().map_or(&[][..], Vec::as_slice);
+        let shown = places["place"].as_array().map_or(&[][..], Vec::as_slice);
         lines.extend(
             shown
                 .iter()
@@ -340,10 +314,15 @@ fn lines_of(changed: &Value) -> Vec<String> {
             lines.push(format!("  and {more} more"));
         }
     }
-    if let Some(version) = changed["version"].as_u64() {
+    if let Some(version) = number(&changed["version"]) {
         lines.push(format!("{name}: version {version}"));
     }
     lines
+}
+
+/// A uint64, which is a text in JSON (RFC 7951 §6.1).
+fn number(value: &Value) -> Option<u64> {
+    value.as_str()?.parse().ok()
 }
 
 /// Logs how much data an upgrade changed, for commands that do not print its report.

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::inventory::{Devices, Inventory, tree};
 use crate::process::{Sandbox, Server};
+use crate::server_engines::servers_under;
 
 const STORE: &str = "embedded:store";
 
@@ -230,6 +231,92 @@ fn kill_during_commits_keeps_acknowledged_changes() {
             );
             under_way
         };
+    }
+}
+
+/// Each client has an entry. Leaves of one commit are equal.
+const PAIRS: &str = "module pairs { yang-version 1.1; namespace urn:pairs; prefix p;
+  list pair { key name; must 'a = b'; leaf name { type string; } leaf a { type uint64; } leaf b { type uint64; } } }";
+
+/// The number of clients that write at a time.
+const CLIENTS: u64 = 16;
+
+/// One of this many requests of a client is refused.
+const REFUSED_EVERY: u64 = 5;
+
+/// Writes ascending values until the server is killed; each request has its own, and some are refused. Returns the last
+/// acknowledged value, and the one under way.
+fn write_pairs_until_killed(server: &Server, client: u64, from: u64) -> (u64, u64) {
+    let path = format!("/restconf/data/pairs:pair={client}");
+    let mut acknowledged = from;
+    for value in from + 1.. {
+        let is_refused = value % REFUSED_EVERY == client % REFUSED_EVERY;
+        let b = if is_refused { value + 1 } else { value };
+        let body = format!(r#"{{"pairs:pair":[{{"name":"{client}","a":{value},"b":{b}}}]}}"#);
+        match server.try_request("PUT", &path, Some(&body)) {
+            Ok(answer) if is_refused => assert_eq!(answer.status, 400, "{answer:?}"),
+            Ok(answer) => {
+                assert!([201, 204].contains(&answer.status), "{answer:?}");
+                acknowledged = value;
+            }
+            Err(_) => return (acknowledged, value),
+        }
+    }
+    unreachable!("the server is killed")
+}
+
+/// The value of each client, if the leaves of each are equal.
+fn pairs(sandbox: &Sandbox, store: &str) -> Vec<u64> {
+    let exported = sandbox.run(&["export", "--store", store]).json();
+    let of = |client: u64| {
+        let entries = exported["pairs:pair"].as_array();
+        let mut entries = entries.into_iter().flatten();
+        let entry = entries.find(|entry| entry["name"] == client.to_string())?;
+        assert_eq!(entry["a"], entry["b"], "a commit is half there: {entry}");
+        entry["a"].as_str()?.parse().ok()
+    };
+    (0..CLIENTS).map(|client| of(client).unwrap_or(0)).collect()
+}
+
+/// Commits of many clients share writes: an acknowledged one is never lost, and none is half there.
+#[test]
+fn kill_during_commits_of_many_clients_keeps_each_acknowledged_one() {
+    let mut random = seed::generator();
+    let local = ["embedded:store", "file:files", "sqlite:database"].map(str::to_owned);
+    for store in local.into_iter().chain(servers_under("uncached")) {
+        let sandbox = Sandbox::new();
+        sandbox.write("pairs.yang", PAIRS);
+        let mut values = vec![0; CLIENTS as usize];
+        for round in 0..4 {
+            let server = sandbox.serve(&["--store", &store, "--yang", "pairs.yang"]);
+            let pause = Duration::from_millis(random.random_range(50..400));
+            let written: Vec<(u64, u64)> = thread::scope(|scope| {
+                let write = |client| {
+                    let (server, from) = (&server, values[client as usize]);
+                    scope.spawn(move || write_pairs_until_killed(server, client, from))
+                };
+                let clients: Vec<_> = (0..CLIENTS).map(write).collect();
+                thread::sleep(pause);
+                let id = server.process_id().to_string();
+                let sent = std::process::Command::new("kill")
+                    .args(["-KILL", &id])
+                    .status();
+                assert!(sent.expect("kill").success());
+                clients
+                    .into_iter()
+                    .map(|client| client.join().expect("a client"))
+                    .collect()
+            });
+            drop(server);
+            values = pairs(&sandbox, &store);
+            for (client, (found, (acknowledged, last))) in values.iter().zip(&written).enumerate() {
+                assert!(
+                    acknowledged == found || last == found,
+                    "{store}, round {round}, client {client}: {found} instead of {acknowledged}, or {last}"
+                );
+            }
+            sandbox.run(&["check", "--store", &store]).ok();
+        }
     }
 }
 

@@ -69,7 +69,10 @@ fn modules_are_listed_installed_and_removed() {
         let refused = run(&["modules", "remove", "pot"]).failed(1);
         assert!(refused.contains("/plant:plant/pot:pot"), "{refused}");
         let removed = run(&["modules", "remove", "pot", "--drop-unknown", "--json"]).json();
-        assert_eq!(removed["datastores"][0]["removed"]["count"], 1, "{removed}");
+        assert_eq!(
+            removed["datastore"][0]["removed"]["count"], "1",
+            "{removed}"
+        );
         assert_eq!(listed(&run(&["modules", "--json"]).json()), ["plant"]);
         let shown = run(&["get", "/plant:plant"]).json();
         assert_eq!(shown, json!({"plant:plant": {"name": "fern"}}));
@@ -99,7 +102,7 @@ fn an_update_fills_leaves_that_become_mandatory() {
         let done = run(&[&fill[..], &["--json"]].concat()).json();
         assert_eq!(tried, done);
         assert_eq!(
-            done["datastores"][0]["filled"]["places"][0],
+            done["datastore"][0]["filled"]["place"][0],
             json!({"path": "/plant:plant/owner", "change": "it is \"me\" now"})
         );
         let shown = run(&["get", "/plant:plant"]).json();

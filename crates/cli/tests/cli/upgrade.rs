@@ -95,11 +95,11 @@ fn check_drop_on_request(store: &str) {
         &[&dropping[..], &["--json", "--comment", "release 2"]].concat(),
     )
     .json();
-    let running = &done["datastores"][0];
-    assert_eq!(running["version"], 2);
-    assert_eq!(running["removed"]["count"], 1);
-    assert_eq!(running["removed"]["places"][0]["path"], "/m:old");
-    assert_eq!(running["converted"]["count"], 3);
+    let running = &done["datastore"][0];
+    assert_eq!(running["version"], "2");
+    assert_eq!(running["removed"]["count"], "1");
+    assert_eq!(running["removed"]["place"][0]["path"], "/m:old");
+    assert_eq!(running["converted"]["count"], "3");
     assert_eq!(export(&sandbox), new_data());
     run(&sandbox, &["check"]).ok();
     // The second run has nothing to do.

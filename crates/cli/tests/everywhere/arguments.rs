@@ -1,8 +1,11 @@
 //! The arguments of commands.
 
 use espalier_testkit::everywhere::{
-    Base, Body, ContentChoice, DefaultsMode, Format, LockOwner, Operation, Prefer, Read, Request,
+    Base, Body, ContentChoice, DefaultsMode, EventFilterText, Format, LockOwner, Operation, Prefer,
+    Read, Receive, Request,
 };
+
+use crate::events::text_of;
 
 /// A command: its arguments, and its standard input.
 #[derive(Clone, Debug, Default)]
@@ -97,6 +100,7 @@ pub fn command(request: &Request, base: Base) -> Option<Command> {
                 ..Command::new(&["rpc", path, "--input=-"])
             },
         },
+        Operation::Receive(receive) => notifications(receive)?,
         _ => return manage(&request.operation, base).map(|command| named(command, request)),
     };
     Some(named(command, request))
@@ -180,6 +184,23 @@ fn manage(operation: &Operation, base: Base) -> Option<Command> {
         }
         _ => return None,
     })
+}
+
+/// Without a start, the command begins with the oldest event.
+fn notifications(receive: &Receive) -> Option<Command> {
+    let command = Command::new(&["notifications"])
+        .with("--stream", receive.stream)
+        .with("--since", text_of(receive.start?))
+        .maybe("--until", receive.stop.map(text_of));
+    match receive.filter {
+        None => Some(command),
+        Some(EventFilterText::XPath(text)) => Some(command.with("--filter", text)),
+        Some(EventFilterText::Subtree(text)) => Some(Command {
+            input: text.to_owned(),
+            ..command.with("--subtree", "-")
+        }),
+    }
+    .filter(|_| receive.format == Format::Json)
 }
 
 fn get(read: &Read, base: Base) -> Option<Command> {

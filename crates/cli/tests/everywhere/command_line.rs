@@ -11,6 +11,7 @@ use espalier_yang::schema::{ModuleSource, SchemaSource};
 use serde_json::{Value as Json, json};
 
 use crate::arguments::{self, Command};
+use crate::events::{self, Message};
 use crate::library::PASSWORD;
 use crate::process::{self, Sandbox, Server};
 use crate::reported::{changed, compact, from_json, relative};
@@ -19,8 +20,10 @@ use crate::resource_edit::{self, NoDocument};
 const PAGES: &str = "pages";
 const ADDRESSES: &str = "wrong addresses and bodies of resources";
 
+const EVENTS: &str = "events in XML, and an end without a start";
+
 /// The limits of both modes.
-const LIMITS: [Limit; 2] = [
+const LIMITS: [Limit; 3] = [
     Limit {
         name: PAGES,
         reason: "`espalier get` has no options for pages of a list",
@@ -28,6 +31,10 @@ const LIMITS: [Limit; 2] = [
     Limit {
         name: ADDRESSES,
         reason: "`espalier edit` takes a document, which has neither the address nor the body of a resource",
+    },
+    Limit {
+        name: EVENTS,
+        reason: "`espalier notifications` prints JSON, and begins with the oldest event without --since",
     },
 ];
 
@@ -93,6 +100,7 @@ impl<'s> CommandLine<'s> {
                 let text = String::from_utf8(text).expect("UTF-8");
                 Ok(arguments::edit_resource(text, datastore, request))
             }
+            Operation::Receive(_) => arguments::command(request, self.base).ok_or(EVENTS),
             _ => arguments::command(request, self.base).ok_or(PAGES),
         }
     }
@@ -195,6 +203,12 @@ fn success(request: &Request, done: &process::Outcome, base: Base) -> Outcome {
             output => output,
         },
         Operation::Difference { .. } => lines().collect(),
+        Operation::Receive(receive) => {
+            let lines = text.lines();
+            let events = lines.map(|line| Message::parse(line, receive.format, base));
+            let mut messages = events.chain(events::end_of_replay(receive));
+            return events::outcome(receive, || messages.next());
+        }
         Operation::History { .. } => lines()
             .map(|commit| {
                 let version = commit["version"].as_u64().expect("a version");

@@ -16,9 +16,9 @@ use espalier_store::{
 use espalier_terminal::path::placed;
 use espalier_terminal::single_node;
 use espalier_testkit::everywhere::{
-    Base, Body, ContentChoice, DENIED_USER, DefaultsMode, Format, FrontEnd, Limit, LockOwner,
-    NewestCommit, Operation, Outcome, Prefer, Read, Request, State, StoreAccess, access_rules,
-    fixture, model,
+    Base, Body, ContentChoice, DENIED_USER, DefaultsMode, EVENT_USER, Format, FrontEnd, Limit,
+    LockOwner, NewestCommit, Operation, Outcome, Prefer, Read, Request, State, StoreAccess,
+    access_rules, fixture, model, notifications_model,
 };
 use espalier_yang::data::{
     DataTree, Envelope, MetadataMode, Operation as EditOperation, ParseOptions, PrintOptions, Root,
@@ -29,6 +29,7 @@ use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::{InstancePath, Schema, Sink};
 use serde_json::{Value as Json, json};
 
+use crate::events;
 use crate::process::Sandbox;
 use crate::reported::{committed, compact, failure, failures, relative};
 use crate::resource_edit::{self, NoDocument};
@@ -37,7 +38,7 @@ use crate::resource_edit::{self, NoDocument};
 pub const AUTHOR: &str = "espalier";
 
 /// What the library has types for.
-const TYPED: &str = "wrong words";
+pub const TYPED: &str = "wrong words";
 
 /// The password of the user.
 pub const PASSWORD: &str = "correct horse";
@@ -73,17 +74,22 @@ pub fn new_store() -> Sandbox {
     sandbox
 }
 
-/// As [`new_store`], with the user that some nodes are hidden from.
-pub fn new_store_with_user() -> Sandbox {
+/// As [`new_store`], with users that some nodes and events are hidden from, and with the module of changes of the
+/// configuration, whose events then list edits.
+pub fn new_store_with_users() -> Sandbox {
     let sandbox = new_store();
-    let [user, group] = DENIED_USER;
     let store = ["--store", "embedded:store"];
-    let add = [&["user", "add", user, "--group", group], &store[..]].concat();
-    sandbox.run_with(&add, PASSWORD.as_bytes(), &[]).ok();
+    for [user, group] in [DENIED_USER, EVENT_USER] {
+        let add = [&["user", "add", user, "--group", group], &store[..]].concat();
+        sandbox.run_with(&add, PASSWORD.as_bytes(), &[]).ok();
+    }
     let anchor = ["--dataspace", "espalier", "--anchor", "server"];
     let load = [&["load", "-"], &store[..], &anchor[..]].concat();
     let rules = access_rules().as_bytes();
     sandbox.run_with(&load, rules, &[]).ok();
+    sandbox.write("events.yang", notifications_model());
+    let install = ["modules", "install", "events.yang"];
+    sandbox.run(&[&install, &store[..]].concat()).ok();
     sandbox
 }
 
@@ -360,37 +366,17 @@ impl Library {
                 self.datastore("running", request)?.end()?;
                 Json::Null
             }
-            Operation::Invoke { path, input } => self.invoke(path, *input, request)?,
+            Operation::Invoke { path, input } => {
+                let main = self.datastore("running", request)?;
+                invoke(main, path, (input.format, input.text))?
+            }
+            Operation::Receive(receive) => {
+                let running = self.datastore("running", request)?;
+                return events::receive(&running, receive, self.base);
+            }
             _ => return self.versions(request),
         };
         Ok(Outcome::Success(result))
-    }
-
-    fn invoke(&self, path: &str, input: Body, request: &Request) -> Result<Json> {
-        let main = self.datastore("running", request)?;
-        let of = match InstancePath::parse_operation_path(main.schema(), path) {
-            Ok(_) => main,
-            Err(_) => main.server_state()?.expect("the state of the server"),
-        };
-        let schema = of.schema();
-        let path = InstancePath::parse_operation_path(schema, path)?;
-        let node = path.target().expect("an operation");
-        let node = input_of(schema, node);
-        let tree = match input.text {
-            "" => DataTree::default(),
-            _ => {
-                let root = Root::Resource(node.expect("an input"));
-                parse_input(schema, root, &path, input)?
-            }
-        };
-        let output = of.invoke(&path, &tree)?;
-        if output.nodes.is_empty() {
-            return Ok(Json::Null);
-        }
-        let mut printer = json::Printer::new(schema, Vec::new(), PrintOptions::default());
-        output.emit(&mut printer).expect("a document");
-        let text = printer.finish().expect("a document");
-        Ok(serde_json::from_slice(&text).expect("JSON"))
     }
 
     fn versions(&self, request: &Request) -> Result<Outcome> {
@@ -462,6 +448,33 @@ impl Library {
             (true, Format::Xml) => Outcome::Success(compact(&String::from_utf8_lossy(&text))),
         })
     }
+}
+
+/// Invokes an operation of the models, or of the server. Returns the output; null without one.
+pub fn invoke(main: SessionDatastore, path: &str, input: (Format, &str)) -> Result<Json> {
+    let of = match InstancePath::parse_operation_path(main.schema(), path) {
+        Ok(_) => main,
+        Err(_) => main.server_state()?.expect("the state of the server"),
+    };
+    let schema = of.schema();
+    let path = InstancePath::parse_operation_path(schema, path)?;
+    let node = path.target().expect("an operation");
+    let node = input_of(schema, node);
+    let tree = match input {
+        (_, "") => DataTree::default(),
+        _ => {
+            let root = Root::Resource(node.expect("an input"));
+            parse_input(schema, root, &path, input)?
+        }
+    };
+    let output = of.invoke(&path, &tree)?;
+    if output.nodes.is_empty() {
+        return Ok(Json::Null);
+    }
+    let mut printer = json::Printer::new(schema, Vec::new(), PrintOptions::default());
+    output.emit(&mut printer).expect("a document");
+    let text = printer.finish().expect("a document");
+    Ok(serde_json::from_slice(&text).expect("JSON"))
 }
 
 /// The selection of a read; `None` if the library has types in place of its words.
@@ -542,7 +555,12 @@ fn parse(schema: &Schema, body: Body, metadata: MetadataMode) -> Result<DataTree
     Ok(builder.finish()?)
 }
 
-fn parse_input(schema: &Schema, root: Root, path: &InstancePath, body: Body) -> Result<DataTree> {
+fn parse_input(
+    schema: &Schema,
+    root: Root,
+    path: &InstancePath,
+    body: (Format, &str),
+) -> Result<DataTree> {
     let mut builder = TreeBuilder::new();
     let options = ParseOptions {
         place: path.clone(),
@@ -562,18 +580,24 @@ fn parse_into(
         metadata,
         ..ParseOptions::default()
     };
-    parse_with(schema, Root::Datastore, body, &options, sink)
+    parse_with(
+        schema,
+        Root::Datastore,
+        (body.format, body.text),
+        &options,
+        sink,
+    )
 }
 
 fn parse_with(
     schema: &Schema,
     root: Root,
-    body: Body,
+    (format, text): (Format, &str),
     options: &ParseOptions,
     sink: &mut dyn Sink,
 ) -> Result<()> {
-    let text = body.text.as_bytes();
-    Ok(match body.format {
+    let text = text.as_bytes();
+    Ok(match format {
         Format::Json => json::parse(schema, root, text, sink, options),
         Format::Xml => xml::parse(schema, root, text, sink, options),
     }?)
@@ -656,7 +680,7 @@ const SESSIONS: [&str; 4] = ["a", "b", "gardener/a", "gardener/b"];
 const LOCKABLE: [Datastore; 3] = [Datastore::Running, Datastore::Candidate, Datastore::Startup];
 
 impl StoreAccess for Library {
-    fn reset(&mut self) -> Base {
+    fn reset(&mut self) -> u64 {
         self.reopen();
         let store = self.running.store().clone();
         let sibling = |datastore| {
@@ -717,14 +741,8 @@ impl StoreAccess for Library {
         factory
             .load(load, &mut |_| Ok(()))
             .expect("an empty factory-default");
-        Base {
-            version: self
-                .running
-                .view()
-                .expect("a view")
-                .version()
-                .expect("a version"),
-        }
+        let view = self.running.view().expect("a view");
+        view.version().expect("a version")
     }
 
     fn state(&mut self) -> State {

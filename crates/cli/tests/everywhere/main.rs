@@ -6,6 +6,7 @@
 //! | `library.rs` | the reference, and the access to the stores of the others |
 //! | `command_line.rs`, `arguments.rs` | the commands |
 //! | `query_words.rs` | wrong words in queries that no command sends |
+//! | `events.rs` | received events in comparable form |
 //! | `restconf.rs` | the requests of RFC 8040 |
 //! | `resource_edit.rs` | edits of a resource, as documents |
 //! | `reported.rs` | errors and results in comparable form |
@@ -14,6 +15,7 @@
 
 mod arguments;
 mod command_line;
+mod events;
 mod library;
 #[allow(dead_code, reason = "shared with the test `cli`, which uses all of it")]
 #[path = "../cli/process.rs"]
@@ -27,13 +29,14 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use espalier_testkit::everywhere::{
-    Case, DENIED_USER, Expected, FrontEnd, cases, compare, denied_cases, run, unexpected,
+    Case, DENIED_USER, EVENT_USER, Expected, FrontEnd, cases, compare, denied_cases,
+    denied_event_cases, run, unexpected,
 };
 
 use espalier_yang::ErrorTag;
 
 use crate::command_line::CommandLine;
-use crate::library::{Library, new_store, new_store_with_user};
+use crate::library::{Library, new_store, new_store_with_users};
 use crate::process::Sandbox;
 use crate::restconf::Restconf;
 
@@ -124,7 +127,17 @@ fn every_front_end_does_what_the_library_does() {
 #[test]
 fn every_front_end_denies_what_the_library_denies() {
     let [user, _] = DENIED_USER;
-    check(&selected(denied_cases()), Some(user), new_store_with_user);
+    check(&selected(denied_cases()), Some(user), new_store_with_users);
+}
+
+#[test]
+fn every_front_end_denies_the_events_that_the_library_denies() {
+    let [user, _] = EVENT_USER;
+    check(
+        &selected(denied_event_cases()),
+        Some(user),
+        new_store_with_users,
+    );
 }
 
 fn check(cases: &[Case], user: Option<&'static str>, new_store: fn() -> Sandbox) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use espalier_terminal::single_node;
 use espalier_testkit::everywhere::{
-    Base, Body, ContentChoice, DefaultsMode, Format, FrontEnd, Limit, Operation, Outcome,
-    Placement, Read, ReportedError, Request,
+    Base, Body, ContentChoice, DefaultsMode, EventFilterText, Format, FrontEnd, Limit, Operation,
+    Outcome, Placement, Read, Receive, ReportedError, Request,
 };
 use espalier_yang::data::{PrintOptions, json};
 use espalier_yang::{InstancePath, Schema};
@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 use ureq::http::Response;
 
 use crate::command_line::schema;
+use crate::events::{self, ESTABLISH, establish_input, text_of};
 use crate::library::{AUTHOR, PASSWORD};
 use crate::process::{Sandbox, Server};
 use crate::reported::{changed, compact, from_json};
@@ -140,7 +141,10 @@ impl Restconf {
                 let text = self.one_leaf(target, value).ok_or(TEXTS)?;
                 self.send("PATCH", datastore, "/", (Format::Json, text))
             }
-            Operation::Invoke { path, input } => self.invocation(path, *input),
+            Operation::Invoke { path, input } => {
+                self.invocation(path, (input.format, input.text.to_owned()))
+            }
+            Operation::Receive(receive) => self.receive(receive),
             Operation::History { .. }
             | Operation::Difference { .. }
             | Operation::Rollback { .. } => {
@@ -152,8 +156,7 @@ impl Restconf {
     }
 
     /// An RPC is a resource of its own, an action is one of data.
-    fn invocation(&self, path: &str, input: Body) -> HttpRequest {
-        let body = (input.format, input.text.to_owned());
+    fn invocation(&self, path: &str, body: (Format, String)) -> HttpRequest {
         let root = match path[1..].contains('/') {
             true => "/restconf/data",
             false => "/restconf/operations",
@@ -161,9 +164,66 @@ impl Restconf {
         let sent = self.send("POST", "running", "/", body);
         HttpRequest {
             url: format!("{}{}{root}{path}", self.server.url, self.prefix),
-            body: sent.body.filter(|_| !input.text.is_empty()),
+            body: sent.body.filter(|(_, text)| !text.is_empty()),
             ..sent
         }
+    }
+
+    /// A request for a stream (RFC 8040 §6.3); one with a subtree filter establishes a subscription first (RFC 8650 §3.1).
+    fn receive(&self, receive: &Receive) -> HttpRequest {
+        if events::is_established(receive) {
+            return self.invocation(ESTABLISH, (Format::Json, establish_input(receive)));
+        }
+        let encoded = espalier_terminal::path::percent_encoded;
+        let mut parameters = Vec::new();
+        let times = [("start-time", receive.start), ("stop-time", receive.stop)];
+        for (name, time) in times {
+            let text = time.map(|time| encoded(&text_of(time)));
+            parameters.extend(text.map(|text| format!("{name}={text}")));
+        }
+        if let Some(EventFilterText::XPath(text)) = receive.filter {
+            parameters.push(format!("filter={}", encoded(text)));
+        }
+        let encoding = match receive.format {
+            Format::Json => "json",
+            Format::Xml => "xml",
+        };
+        let stream = encoded(receive.stream);
+        let path = format!(
+            "/restconf/streams/{stream}/{encoding}?{}",
+            parameters.join("&")
+        );
+        self.events_at(format!("{}{}{path}", self.server.url, self.prefix))
+    }
+
+    /// A request for the events at a URL.
+    fn events_at(&self, url: String) -> HttpRequest {
+        HttpRequest {
+            method: "GET",
+            url,
+            body: None,
+            headers: vec![("accept", "text/event-stream".to_owned())],
+        }
+    }
+
+    /// The events of a response; for an established subscription, those at the place that it names.
+    fn received(
+        &self,
+        receive: &Receive,
+        request: &Request,
+        mut answer: Response<ureq::Body>,
+    ) -> Outcome {
+        if events::is_established(receive) {
+            let text = answer.body_mut().read_to_string().expect("a text");
+            let output: Json = serde_json::from_str(&text).expect("JSON");
+            let output = &output["ietf-subscribed-notifications:output"];
+            let uri = output["ietf-restconf-subscribed-notifications:uri"].as_str();
+            answer = self.call(self.events_at(uri.expect("a URI").to_owned()), request);
+            assert_eq!(answer.status(), 200, "{output}");
+        }
+        let body = answer.into_body().into_reader();
+        let next = events::sent_messages(body, receive.format, self.base);
+        events::outcome(receive, next)
     }
 
     /// A request for one resource.
@@ -377,6 +437,11 @@ impl FrontEnd for Restconf {
         };
         let mut answer = self.call(sent, request);
         let status = answer.status().as_u16();
+        if let Operation::Receive(receive) = &request.operation
+            && status < 300
+        {
+            return self.received(receive, request, answer);
+        }
         let text = answer.body_mut().read_to_string().expect("a text");
         if status >= 300 {
             return failed(request, status, &text);
@@ -517,9 +582,9 @@ impl FrontEnd for Rules {
         &LIMITS
     }
 
-    /// RFC 8040 prescribes other forms for three errors: a resource that does not exist is 404 `invalid-value` (§7), a
+    /// RFC 8040 prescribes other forms for some errors: a resource that does not exist is 404 `invalid-value` (§7), a
     /// resource without the method is 405 (§4), and a URL is read step by step, so a malformed one has other columns. The
-    /// path of an error is an instance identifier (§7.1), which a malformed path is not.
+    /// path of an error is an instance identifier (§7.1), which a malformed path is not. Streams have two more.
     fn expected(&self, request: &Request, reference: &Outcome) -> Outcome {
         let Outcome::Failure(errors) = reference else {
             return reference.clone();
@@ -527,6 +592,9 @@ impl FrontEnd for Rules {
         let [error] = &**errors else {
             return reference.clone();
         };
+        if let Operation::Receive(receive) = &request.operation {
+            return Outcome::Failure(vec![expected_of_stream(receive, error)]);
+        }
         let is_datastore = error.message.starts_with("there is no datastore");
         if is_datastore || is_not_found(&request.operation, error) {
             return Outcome::Failure(vec![form("invalid-value")]);
@@ -550,6 +618,20 @@ impl FrontEnd for Rules {
             }
             _ => reference.clone(),
         }
+    }
+}
+
+/// The error of a request for a stream: one that does not exist is 404, and an end requires a start (RFC 8040 §4.8.8).
+fn expected_of_stream(receive: &Receive, error: &ReportedError) -> ReportedError {
+    let is_missing = error.message.starts_with("there is no event stream");
+    match (receive.start, receive.stop) {
+        _ if events::is_established(receive) => error.clone(),
+        _ if is_missing => form(&error.tag),
+        (None, Some(_)) => ReportedError {
+            message: "“stop-time” requires “start-time”".to_owned(),
+            ..form(&error.tag)
+        },
+        _ => error.clone(),
     }
 }
 

@@ -81,6 +81,11 @@ impl Failure {
         }
     }
 
+    /// A limit of the server is reached, so the request was not processed, and can be sent again later: 503.
+    pub(super) fn busy(message: impl Into<String>) -> Self {
+        Self::new(ErrorTag::ResourceDenied, message).with_status(StatusCode::SERVICE_UNAVAILABLE)
+    }
+
     /// A condition of the request headers is not met: 412.
     pub(super) fn precondition() -> Self {
         Self::new(

@@ -129,10 +129,8 @@ async fn receive(
     encoding: Encoding,
     subscribe: impl FnOnce() -> espalier_store::Result<Subscription> + Send + 'static,
 ) -> Result<HttpResponse> {
-    let slot = service.server.event_streams.acquire().map_err(|reason| {
-        Failure::new(ErrorTag::ResourceDenied, reason.to_string())
-            .with_status(StatusCode::SERVICE_UNAVAILABLE)
-    })?;
+    let acquired = service.server.event_streams.acquire();
+    let slot = acquired.map_err(|reason| Failure::busy(reason.to_string()))?;
     let subscribed = tokio::task::spawn_blocking(subscribe);
     let failed =
         |error: tokio::task::JoinError| Failure::new(ErrorTag::OperationFailed, error.to_string());

@@ -45,6 +45,12 @@ impl Default for Limits {
 /// completely and then loaded as a stream.
 pub(super) const LOAD_FROM_BYTES: usize = 1 << 20;
 
+/// An edit up to this size is decided by the thread that decides other edits too, and can share a write with them.
+pub(super) const QUEUED_BYTES_MAX: usize = 16 << 10;
+
+/// Maximum number of edits that one thread decides before it waits for their write.
+pub(super) const EDITS_BEGUN_MAX: usize = 256;
+
 /// A response up to this size is produced on the task of the connection; a larger one is streamed from its
 /// own thread.
 pub(super) const INLINE_BYTES_MAX: usize = 64 << 10;

@@ -102,12 +102,10 @@ async fn invoke(
     let held = service.config().intake.hold(staged).await?;
     let operations = Arc::clone(&service.server.operations);
     let Ok(permit) = operations.try_acquire_owned() else {
-        let message = format!(
+        return Err(Failure::busy(format!(
             "{} operations are in progress (operations_max); try again later",
             limits.operations_max
-        );
-        let failure = Failure::new(ErrorTag::ResourceDenied, message);
-        return Err(failure.with_status(StatusCode::SERVICE_UNAVAILABLE));
+        )));
     };
     let subscriptions = service.subscriptions_url();
     let output = spawn_blocking(move || {

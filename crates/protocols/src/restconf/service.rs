@@ -16,6 +16,7 @@ use super::error::{Failure, Result};
 use super::schema_documents::SchemaDocuments;
 use super::server::RestconfServer;
 use super::server_description::CAPABILITIES;
+use super::write::WriteQueue;
 use crate::request_session::session_of;
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
@@ -33,6 +34,8 @@ pub struct Restconf {
     datastores: Vec<Datastore>,
     /// What [`Self::describe`] made.
     described: OnceLock<DescribedAnchor>,
+    /// The small edits of running.
+    pub(super) write_queue: WriteQueue,
 }
 
 impl Restconf {
@@ -62,6 +65,7 @@ impl Restconf {
             anchor,
             datastores: vec![Datastore::Running],
             described: OnceLock::new(),
+            write_queue: WriteQueue::default(),
         }
     }
 

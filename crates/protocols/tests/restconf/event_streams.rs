@@ -20,6 +20,11 @@ const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
 
 /// A server, and the datastore that it serves.
 pub fn served() -> (Server, SessionDatastore) {
+    served_with(RestconfConfig::default())
+}
+
+/// The same with a configuration.
+pub fn served_with(config: RestconfConfig) -> (Server, SessionDatastore) {
     let driver = Arc::new(Memory::new(Config::default()));
     let store = Store::open(driver, Arc::new(SystemClock)).unwrap();
     let source = SchemaSource {
@@ -30,7 +35,7 @@ pub fn served() -> (Server, SessionDatastore) {
     store.create_schema_set("d", "s", &source).unwrap();
     store.create_anchor("d", "a", "s").unwrap();
     let tree = store.tree("d", "a", Datastore::Running).unwrap();
-    let server = Server::of((tree.clone(), source), RestconfConfig::default(), None);
+    let server = Server::of((tree.clone(), source), config, None);
     (server, running(tree))
 }
 
@@ -39,7 +44,7 @@ fn running(tree: Tree) -> SessionDatastore {
     SessionDatastore::of_program(tree).unwrap()
 }
 
-fn send(running: &SessionDatastore, parent: &str, document: &Value) {
+pub fn send(running: &SessionDatastore, parent: &str, document: &Value) {
     let document = document.to_string();
     let notification =
         Notification::parse_json(running.schema(), parent, document.as_bytes(), None).unwrap();

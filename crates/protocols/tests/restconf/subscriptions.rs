@@ -6,7 +6,7 @@ use crate::event_client::{Client, Event};
 use crate::event_streams::{alarm, number, served};
 use crate::support::{HttpResponse, Server, check_error};
 
-const STATE: &str = "/ietf-subscribed-notifications:subscriptions";
+pub const STATE: &str = "/ietf-subscribed-notifications:subscriptions";
 
 fn invoke(server: &Server, name: &str, input: &Value) -> HttpResponse {
     let path = format!("/restconf/operations/ietf-subscribed-notifications:{name}");
@@ -16,7 +16,7 @@ fn invoke(server: &Server, name: &str, input: &Value) -> HttpResponse {
 }
 
 /// The number and the place of a new subscription.
-fn establish(server: &Server, input: &Value) -> (u64, String) {
+pub fn establish(server: &Server, input: &Value) -> (u64, String) {
     let response = invoke(server, "establish-subscription", input);
     assert_eq!(response.status, 200, "{}", response.body);
     let body: Value = serde_json::from_str(&response.body).unwrap();
@@ -29,14 +29,14 @@ fn establish(server: &Server, input: &Value) -> (u64, String) {
 }
 
 /// The entry of a subscription in the state.
-fn listed(server: &Server, id: u64) -> Value {
+pub fn listed(server: &Server, id: u64) -> Value {
     let response = server.get(&format!("{STATE}/subscription={id}"));
     let body: Value = serde_json::from_str(&response.body).unwrap();
     body["ietf-subscribed-notifications:subscription"][0].clone()
 }
 
 /// The next notification about the subscription.
-fn state_change(client: &mut Client, name: &str) -> Value {
+pub fn state_change(client: &mut Client, name: &str) -> Value {
     let event = client.expect("").data;
     let event = &event["ietf-restconf:notification"];
     let change = &event[format!("ietf-subscribed-notifications:{name}")];

@@ -31,3 +31,4 @@ mod write;
 pub(crate) use call::{Call, READ};
 pub use modules::ModuleUpgrade;
 pub use session_datastore::{ChangeNote, SessionDatastore};
+pub use write::BegunChange;

@@ -1,11 +1,10 @@
 //! Changes of modules.
 
 use espalier_store::{
-    Datastore, Error, LeafFill, LoadMode, LoadOptions, Result, UnknownData, UpgradeLoad,
-    UpgradeOptions, UpgradeReport,
+    Datastore, LeafFill, LoadMode, LoadOptions, Result, UnknownData, UpgradeLoad, UpgradeOptions,
+    UpgradeReport,
 };
 use espalier_yang::schema::{ModuleChange, SchemaSource};
-use espalier_yang::{ErrorTag, Schema};
 
 use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
@@ -21,6 +20,8 @@ pub struct ModuleUpgrade<'a> {
     pub is_trial: bool,
     /// Values for leaves that the data lack.
     pub fills: &'a [LeafFill],
+    /// Modules that must not be implemented afterwards, because others augment, deviate or refer to them.
+    pub removed: &'a [String],
 }
 
 impl SessionDatastore {
@@ -39,18 +40,8 @@ impl SessionDatastore {
         let store = self.tree.store();
         let (dataspace, set) = store.schema_set_of(&self.tree)?;
         let source = change.apply(&store.schema_set(&dataspace, &set)?.source)?;
-        if !change.remove.is_empty() {
-            let schema = Schema::compile(&source)?;
-            let is_implemented = |name: &&String| {
-                let module = schema.module_by_name(name);
-                module.is_some_and(|id| schema.module(id).is_implemented)
-            };
-            if let Some(name) = change.remove.iter().find(is_implemented) {
-                let message = format!("other modules augment, deviate or refer to “{name}”");
-                return Err(Error::data(ErrorTag::InUse, message));
-            }
-        }
-        self.upgrade(&source, how, note)
+        let removed = &change.remove;
+        self.upgrade(&source, ModuleUpgrade { removed, ..how }, note)
     }
 
     /// Replaces the modules, or reports what would happen. The data of running of modules that a connected
@@ -79,6 +70,7 @@ impl SessionDatastore {
                 author: &author,
                 comment: note.comment,
                 session: self.session.owner(),
+                removed: how.removed,
                 structure_only_anchor: None,
             };
             let store = self.tree.store();

@@ -1,8 +1,8 @@
 //! Notifications: sending, streams, subscriptions.
 
-use espalier_store::{Datastore, EventLogState, EventSettings, Result, Tree};
-use espalier_yang::Schema;
+use espalier_store::{Datastore, Error, EventLogState, EventSettings, Result, Tree};
 use espalier_yang::data::{Content, DataNode, DataTree};
+use espalier_yang::{ErrorTag, Schema};
 
 use super::SessionDatastore;
 use super::call::{Call, READ};
@@ -23,7 +23,7 @@ impl SessionDatastore {
     ///
     /// # Errors
     /// The errors of the content; `data-missing` if the node that contains the notification does not exist;
-    /// `access-denied`.
+    /// `access-denied`, also if the user may not read that node.
     pub fn notify(&self, notification: Notification) -> Result<u64> {
         let mut path = notification.parent.clone();
         if let [node] = notification.content.nodes.as_slice() {
@@ -38,6 +38,11 @@ impl SessionDatastore {
             let node = module.and_then(|module| schema.child(None, module, SEND));
             if !access.may_invoke(&schema, NOTIFICATIONS, SEND, node) {
                 return Err(self.denied_operation(SEND));
+            }
+            // As with an action (RFC 8341 §3.1.3): otherwise the result shows whether a hidden node exists.
+            let parent = &notification.parent;
+            if !parent.is_root() && !access.may_read(parent) {
+                return Err(Error::data(ErrorTag::AccessDenied, "access denied: read"));
             }
             self.service.send(&self.running_tree()?, notification)
         })
@@ -74,11 +79,7 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the engine.
     pub fn streams(&self) -> Result<Vec<StreamInfo>> {
-        self.counted(READ, |_| {
-            let tree = self.running_tree()?;
-            let (settings, log) = (tree.event_settings()?, tree.event_log()?);
-            Ok(Stream::list(tree.schema(), &settings, &log))
-        })
+        self.counted(READ, |_| Stream::list(&self.running_tree()?))
     }
 
     /// The stream with a name.

@@ -185,6 +185,12 @@ impl SessionDatastore {
         }
     }
 
+    /// Rejects a change that the session, or the datastore, does not permit.
+    pub(super) fn require_change(&self) -> Result<()> {
+        self.require_write_scope()?;
+        self.require_stored()
+    }
+
     /// Rejects a change of the server's state.
     pub(super) fn require_stored(&self) -> Result<()> {
         match self.served {
@@ -225,7 +231,11 @@ impl SessionDatastore {
         })
     }
 
-    fn commit_options<'o>(&'o self, author: &'o str, note: ChangeNote<'o>) -> CommitOptions<'o> {
+    pub(super) fn commit_options<'o>(
+        &'o self,
+        author: &'o str,
+        note: ChangeNote<'o>,
+    ) -> CommitOptions<'o> {
         CommitOptions {
             author,
             comment: note.comment,
@@ -259,10 +269,22 @@ impl SessionDatastore {
         run: impl FnOnce(&UserAccess) -> Result<T>,
     ) -> Result<T> {
         let result = self.run(call, T::version, |access| {
-            self.require_write_scope()?;
-            self.require_stored()?;
+            self.require_change()?;
             run(access)
         });
+        self.service.record_change(&self.tree, &result);
+        result
+    }
+
+    /// Counts a change that was made before, and appends its audit record.
+    pub(super) fn finished<T: Outcome>(
+        &self,
+        call: Call<'_>,
+        access: &UserAccess,
+        result: Result<T>,
+    ) -> Result<T> {
+        let result = result.map_err(|error| self.shown(access, error));
+        let result = self.record(call, T::version, result);
         self.service.record_change(&self.tree, &result);
         result
     }
@@ -273,14 +295,28 @@ impl SessionDatastore {
         version: impl FnOnce(&T) -> Option<u64>,
         run: impl FnOnce(&UserAccess) -> Result<T>,
     ) -> Result<T> {
-        let result = self.access().and_then(|access| {
-            run(&access).map_err(|error| match (error, access.table()) {
-                (Error::Data(errors), Some(table)) => {
-                    Error::Data(hide_denied(table, self.schema(), errors))
-                }
-                (error, _) => error,
-            })
-        });
+        let result = self
+            .access()
+            .and_then(|access| run(&access).map_err(|error| self.shown(&access, error)));
+        self.record(call, version, result)
+    }
+
+    /// An error as the user may see it.
+    fn shown(&self, access: &UserAccess, error: Error) -> Error {
+        match (error, access.table()) {
+            (Error::Data(errors), Some(table)) => {
+                Error::Data(hide_denied(table, self.schema(), errors))
+            }
+            (error, _) => error,
+        }
+    }
+
+    fn record<T>(
+        &self,
+        call: Call<'_>,
+        version: impl FnOnce(&T) -> Option<u64>,
+        result: Result<T>,
+    ) -> Result<T> {
         let now = self.tree.store().now();
         self.session.record_request(now, result.is_err());
         let audited = match &result {

@@ -80,6 +80,11 @@ impl SessionDatastore {
         Ok(output)
     }
 
+    /// The schema of the state, operations and notifications of the server.
+    pub(crate) fn server_schema(&self) -> Result<Arc<Schema>> {
+        self.service.server_schema()
+    }
+
     /// Establishes a subscription. Returns its number, and the time from which past events are available, if they are
     /// requested and that is later. `schema` is that of the operation.
     pub(crate) fn establish(
@@ -93,7 +98,7 @@ impl SessionDatastore {
         let stream = target.stream.name();
         let mut streams = self.streams()?.into_iter();
         let info = streams.find(|info| info.name == stream);
-        let available = info.and_then(|info| info.aged.or(info.created));
+        let available = info.map(|info| info.aged.unwrap_or(info.created));
         let revised = available.filter(|&time| target.start.is_some_and(|start| time > start));
         let id = self.service.establish(&tree, |position| NewEstablished {
             session: Arc::clone(&self.session),

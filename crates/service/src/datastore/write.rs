@@ -1,18 +1,28 @@
 //! Edits, loads and copies.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use espalier_store::{
-    Commit, CommitOptions, Datastore, Edit, EditReport, ErrorOption, Guard, LoadOptions,
-    LoadReport, Result, Selection, TestOption,
+    BegunCommit, Commit, CommitOptions, Datastore, Edit, EditReport, ErrorOption, Guard,
+    LoadOptions, LoadReport, Result, Selection, TestOption,
 };
 use espalier_yang::data::TreeBuilder;
 use espalier_yang::{InstancePath, Sink};
 
 use super::call::Call;
 use super::{ChangeNote, SessionDatastore};
+use crate::access::UserAccess;
 use crate::audit::AuditOperation;
 use crate::identity::{PasswordHasher, PasswordHashing};
+
+/// A change that is decided, and may not be written yet.
+#[must_use = "the change is made, but nobody learns the outcome"]
+pub struct BegunChange {
+    commit: BegunCommit,
+    /// The rules that it was decided with.
+    access: Arc<UserAccess>,
+}
 
 impl SessionDatastore {
     /// Applies edits in one commit. A guard is called with the state that they apply to, as the user sees it.
@@ -29,6 +39,41 @@ impl SessionDatastore {
             let edits = self.with_hashed_passwords(edits)?;
             self.tree.commit(&edits, CommitOptions { guard, ..options })
         })
+    }
+
+    /// Begins [`Self::commit`]; see [`Tree::begin_commit`](espalier_store::Tree::begin_commit). `None` if it cannot be
+    /// begun, or would fail.
+    pub fn begin_commit(
+        &self,
+        edits: &[Edit],
+        note: ChangeNote<'_>,
+        guard: Option<Guard<'_>>,
+    ) -> Option<BegunChange> {
+        let access = self.access().ok()?;
+        self.require_change().ok()?;
+        let edits = self.with_hashed_passwords(edits).ok()?;
+        let author = self.author(note.author);
+        let options = CommitOptions {
+            access: access.table(),
+            guard,
+            ..self.commit_options(&author, note)
+        };
+        let commit = self.tree.begin_commit(&edits, options)?;
+        Some(BegunChange { commit, access })
+    }
+
+    /// Waits until a commit of the same edits is written that this thread began. `None` if it has to be made by
+    /// [`Self::commit`].
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`].
+    pub fn finish_commit(&self, edits: &[Edit], begun: BegunChange) -> Result<Option<Commit>> {
+        let BegunChange { commit, access } = begun;
+        let Some(result) = self.tree.finish_commit(commit).transpose() else {
+            return Ok(None);
+        };
+        // The rules, and the session, are those with which it was decided.
+        self.finished(Call::edit(edits), &access, result).map(Some)
     }
 
     /// `<edit-config>` (RFC 6241 §7.2).

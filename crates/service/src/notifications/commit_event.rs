@@ -122,11 +122,12 @@ impl CommitChanges {
         let changes = self.changes.iter();
         let visible = changes.filter(|(path, _)| may_read(table, &self.schema, path));
         let visible: Vec<(String, ChangeKind)> = visible.cloned().collect();
-        if visible.len() == self.changes.len() && self.is_complete {
-            return Some(Arc::clone(event));
-        }
+        // Nor is a change of modules only shown, as in the history.
         if visible.is_empty() {
             return None;
+        }
+        if visible.len() == self.changes.len() && self.is_complete {
+            return Some(Arc::clone(event));
         }
         let shown = Self {
             info: CommitInfo {

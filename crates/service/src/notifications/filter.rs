@@ -36,14 +36,15 @@ impl EventFilter {
         })
     }
 
-    /// Parses a subtree filter that is the content of an `anydata`.
+    /// Parses a subtree filter that is the content of an `anydata`. Names of modules are those of the schemas: of the anchor,
+    /// and of the notifications of the server.
     ///
     /// # Errors
     /// As [`SubtreeFilter::parse_xml`] and [`SubtreeFilter::parse_json`].
-    pub fn parse_subtree(schema: &Schema, content: &str) -> Result<Self, DataError> {
+    pub fn parse_subtree(schemas: &[&Schema], content: &str) -> Result<Self, DataError> {
         let filter = match xml::raw_xml(content) {
             Some(text) => SubtreeFilter::parse_xml(&text),
-            None => SubtreeFilter::parse_json(schema, content),
+            None => SubtreeFilter::parse_json(schemas, content),
         };
         filter.map(Self::Subtree)
     }

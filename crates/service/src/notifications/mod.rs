@@ -53,7 +53,7 @@ mod subscription;
 mod subtree_filter;
 mod termination;
 
-pub use crate::time_text::parse_time;
+pub use crate::time_text::{parse_time, time_text};
 pub use commit_event::EVENT_CHANGES_MAX;
 pub(crate) use context::EventContext;
 pub use encoding::{Encoding, completion};

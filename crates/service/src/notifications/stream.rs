@@ -37,8 +37,8 @@ pub struct StreamInfo {
     pub name: String,
     /// What it has.
     pub description: String,
-    /// When the log of its past events began; `None` if nothing was recorded yet.
-    pub created: Option<Timestamp>,
+    /// When its past events begin: now if there are none yet.
+    pub created: Timestamp,
     /// When the newest event that was deleted from the log was recorded; `None` if none was.
     pub aged: Option<Timestamp>,
 }
@@ -68,28 +68,44 @@ impl Stream {
         }
     }
 
-    /// The streams of an anchor.
-    pub fn list(schema: &Schema, settings: &EventSettings, log: &EventLogState) -> Vec<StreamInfo> {
-        let logged = |name: &str, description: String| StreamInfo {
+    /// The streams of an anchor, whose running is `tree`.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn list(tree: &Tree) -> Result<Vec<StreamInfo>> {
+        let (settings, log) = (tree.event_settings()?, tree.event_log()?);
+        let now = tree.store().now();
+        let logged = match log.last {
+            0 => now,
+            _ => log.created,
+        };
+        let committed = tree.oldest_commit()?.map_or(now, |oldest| oldest.time);
+        let aged = (log.aged > Timestamp::default()).then_some(log.aged);
+        let stream = |name: &str, description: String, created, aged| StreamInfo {
             name: name.to_owned(),
             description,
-            created: (log.last > 0).then_some(log.created),
-            aged: (log.aged > Timestamp::default()).then_some(log.aged),
+            created,
+            aged,
         };
+        let of_commits = "Commits of running".to_owned();
         let mut streams = vec![
-            logged(NETCONF_STREAM, "All events".to_owned()),
-            StreamInfo {
-                name: COMMITS_STREAM.to_owned(),
-                description: "Commits of running".to_owned(),
-                created: None,
-                aged: None,
-            },
+            stream(
+                NETCONF_STREAM,
+                "All events".to_owned(),
+                logged.min(committed),
+                aged,
+            ),
+            stream(COMMITS_STREAM, of_commits, committed, None),
         ];
         if settings.module_streams {
-            let of_module = |name: &&str| logged(name, format!("Notifications of {name}"));
-            streams.extend(modules(schema).iter().map(of_module));
+            let names = modules(tree.schema());
+            streams.extend(
+                names
+                    .iter()
+                    .map(|name| stream(name, format!("Notifications of {name}"), logged, aged)),
+            );
         }
-        streams
+        Ok(streams)
     }
 
     /// Whether an event is in the stream.

@@ -48,19 +48,20 @@ impl SubtreeFilter {
     }
 
     /// Parses a filter that is an object: members with values are content match nodes, members without are selection
-    /// nodes. Names have their modules as in RFC 7951; one without a module is that of any.
+    /// nodes. Names have their modules as in RFC 7951, which are those of the first schema that has them; a name without a
+    /// module is that of any.
     ///
     /// # Errors
     /// `malformed-message` for text that is no object; `unknown-namespace`; `too-big` beyond
     /// [`SUBTREE_FILTER_DEPTH_MAX`].
-    pub fn parse_json(schema: &Schema, text: &str) -> Result<Self, DataError> {
+    pub fn parse_json(schemas: &[&Schema], text: &str) -> Result<Self, DataError> {
         let object = serde_json::from_str::<Json>(text).map_err(|error| {
             let message = format!("the filter is no JSON: {error}");
             DataError::new(ErrorTag::MalformedMessage, message)
         })?;
         match &object {
             Json::Object(_) => {
-                let nodes = parse_members(schema, &object, None, 0)?;
+                let nodes = parse_members(schemas, &object, None, 0)?;
                 Ok(Self { nodes })
             }
             _ => {
@@ -124,7 +125,7 @@ fn matches_text(value: &str, text: &str) -> bool {
 
 /// The nodes that the members of an object are. A name without a module is in the module of the object.
 fn parse_members(
-    schema: &Schema,
+    schemas: &[&Schema],
     object: &Json,
     within: Option<&str>,
     depth: usize,
@@ -134,17 +135,17 @@ fn parse_members(
         let (namespace, name) = match name.split_once(':') {
             None => (within.map(str::to_owned), name.as_str()),
             Some((module, name)) => {
-                let id = schema.module_by_name(module).ok_or_else(|| {
+                let namespace = namespace_of(schemas, module).ok_or_else(|| {
                     let message = format!("the filter has an unknown module “{module}”");
                     DataError::new(ErrorTag::UnknownNamespace, message)
                 })?;
-                (Some(schema.module(id).namespace.to_string()), name)
+                (Some(namespace), name)
             }
         };
         let single = std::slice::from_ref(value);
         let values = value.as_array().map_or(single, Vec::as_slice);
         for value in values {
-            let kind = member_kind(schema, value, namespace.as_deref(), depth + 1)?;
+            let kind = member_kind(schemas, value, namespace.as_deref(), depth + 1)?;
             let (namespace, name) = (namespace.clone(), name.to_owned());
             nodes.push(FilterNode {
                 namespace,
@@ -156,9 +157,18 @@ fn parse_members(
     Ok(nodes)
 }
 
+/// The namespace of a module.
+fn namespace_of(schemas: &[&Schema], module: &str) -> Option<String> {
+    let found = |schema: &&Schema| {
+        let id = schema.module_by_name(module)?;
+        Some(schema.module(id).namespace.to_string())
+    };
+    schemas.iter().find_map(found)
+}
+
 /// What a member of an object is.
 fn member_kind(
-    schema: &Schema,
+    schemas: &[&Schema],
     value: &Json,
     namespace: Option<&str>,
     depth: usize,
@@ -170,7 +180,9 @@ fn member_kind(
         Json::Null | Json::Array(_) => FilterKind::Selection,
         Json::Object(object) if object.is_empty() => FilterKind::Selection,
         Json::String(text) if text.is_empty() => FilterKind::Selection,
-        Json::Object(_) => FilterKind::Containment(parse_members(schema, value, namespace, depth)?),
+        Json::Object(_) => {
+            FilterKind::Containment(parse_members(schemas, value, namespace, depth)?)
+        }
         Json::String(text) => FilterKind::ContentMatch(text.clone()),
         Json::Bool(_) | Json::Number(_) => FilterKind::ContentMatch(value.to_string()),
     })

@@ -20,3 +20,4 @@ pub use operation::{OPERATION_TIMEOUT, Operation, OperationOptions};
 pub use registry::{OPERATION_CALLS_MAX, OperationRegistration, Operations};
 
 pub(crate) use server_operations::ServerOperation;
+pub use server_operations::upgrade_json;

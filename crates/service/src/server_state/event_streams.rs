@@ -11,9 +11,7 @@ use crate::time_text::time_text;
 
 /// The streams of a served anchor.
 pub(super) fn streams_of(state: &AnchorState) -> Result<Vec<StreamInfo>> {
-    let running = state.served.anchor.running();
-    let (settings, log) = (running.event_settings()?, running.event_log()?);
-    Ok(Stream::list(running.schema(), &settings, &log))
+    Stream::list(state.served.anchor.running())
 }
 
 /// `/netconf/streams`.
@@ -30,9 +28,7 @@ pub(super) fn netconf(
                     entry.leaf("name", &stream.name);
                     entry.leaf("description", &stream.description);
                     entry.leaf("replaySupport", "true");
-                    if let Some(created) = stream.created {
-                        entry.leaf("replayLogCreationTime", &time_text(created));
-                    }
+                    entry.leaf("replayLogCreationTime", &time_text(stream.created));
                     if let Some(aged) = stream.aged {
                         entry.leaf("replayLogAgedTime", &time_text(aged));
                     }
@@ -55,9 +51,7 @@ pub(super) fn subscribed(
                 entry.leaf("name", &stream.name);
                 entry.leaf("description", &stream.description);
                 entry.leaf("replay-support", "");
-                if let Some(created) = stream.created {
-                    entry.leaf("replay-log-creation-time", &time_text(created));
-                }
+                entry.leaf("replay-log-creation-time", &time_text(stream.created));
                 if let Some(aged) = stream.aged {
                     entry.leaf("replay-log-aged-time", &time_text(aged));
                 }

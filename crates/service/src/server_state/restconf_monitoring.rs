@@ -32,9 +32,7 @@ fn add_stream(entry: &mut StateNodes<'_>, state: &AnchorState, stream: &StreamIn
     entry.leaf("name", &stream.name);
     entry.leaf("description", &stream.description);
     entry.leaf("replay-support", "true");
-    if let Some(created) = stream.created {
-        entry.leaf("replay-log-creation-time", &time_text(created));
-    }
+    entry.leaf("replay-log-creation-time", &time_text(stream.created));
     let base = &state.served.streams_url;
     for encoding in Encoding::ALL.into_iter().filter(|_| !base.is_empty()) {
         entry.inner("access", |access| {

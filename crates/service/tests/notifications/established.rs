@@ -222,3 +222,18 @@ fn a_user_who_may_not_read_the_stream_any_more_gets_no_more_events() {
     let error = invoke(&running, "establish-subscription", &input).expect_err("it is hidden");
     assert!(error.to_string().contains("no event stream"), "{error}");
 }
+
+/// A subtree filter in JSON could not name the modules of the notifications of the server.
+#[test]
+fn regression_a_subtree_filter_in_json_names_modules_of_the_server() {
+    let fixture = fixture(AccessControl::Off);
+    let running = session_of(&fixture, Caller::exempt());
+    let filter = json!({"espalier-notifications:commit": {"path": "/m:port[name='a']"}});
+    let terms = json!({"stream": "NETCONF", "stream-subtree-filter": filter});
+    let mut subscription = open(&running, establish(&running, &terms));
+    fixture.put(r#"{"m:port":[{"name":"b"}]}"#);
+    fixture.put(r#"{"m:port":[{"name":"a"},{"name":"b"}]}"#);
+    let event = content(&next_event(&mut subscription));
+    let commit = &event["espalier-notifications:commit"];
+    assert_eq!(commit["path"], json!(["/m:port[name='a']"]));
+}

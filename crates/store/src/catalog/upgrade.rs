@@ -142,6 +142,7 @@ impl Store {
         options: UpgradeOptions<'_>,
         mut load: Option<&mut UpgradeLoad<'_, '_>>,
     ) -> Result<Upgrade> {
+        check_removed(schema, options.removed)?;
         let id = dataspace_id(snapshot, dataspace)?;
         let replaced = record(snapshot, id, name)?;
         let old = self.compiled(snapshot, replaced.clone())?;
@@ -216,6 +217,21 @@ impl Store {
                 let (bound, _) = Self::bound_anchor(&*snapshot, dataspace, &anchor.name)?;
                 visit(bound.row())?;
             }
+        }
+    }
+}
+
+/// Rejects a schema that implements a module which is to be removed.
+fn check_removed(schema: &Schema, removed: &[String]) -> Result<()> {
+    let is_implemented = |name: &&String| {
+        let module = schema.module_by_name(name);
+        module.is_some_and(|id| schema.module(id).is_implemented)
+    };
+    match removed.iter().find(is_implemented) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("other modules augment, deviate or refer to “{name}”");
+            Err(Error::data(ErrorTag::InUse, message))
         }
     }
 }

@@ -37,7 +37,7 @@ use super::tree::Tree;
 use super::validate::{are_indexes_current, definition_key, rebuild, validate};
 use super::view::View;
 use crate::clock::Timestamp;
-use crate::commit_groups::Joined;
+use crate::commit_groups::{Alone, Deciding, Joined, Member, Observed};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
@@ -80,15 +80,18 @@ impl Tree {
         loop {
             let result = self.commit_locked(options, effect, expect, propose);
             if !result.as_ref().is_err_and(is_overdue) {
-                if result.is_err() {
-                    // If the modules were replaced, any error may follow from that: report the replacement
-                    // instead.
-                    self.check_modules(&*self.store().driver().snapshot()?)?;
-                }
-                return result;
+                return self.or_replaced_modules(result);
             }
             self.expire()?;
         }
+    }
+
+    /// If the modules were replaced, any error may follow from that: reports the replacement instead.
+    pub(super) fn or_replaced_modules<T>(&self, result: Result<T>) -> Result<T> {
+        if result.is_err() {
+            self.check_modules(&*self.store().driver().snapshot()?)?;
+        }
+        result
     }
 
     fn commit_locked(
@@ -98,17 +101,7 @@ impl Tree {
         expect: Prefetch<'_>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Result<Commit> {
-        let mut decide = |snapshot| {
-            let view = self.stored_view_of(snapshot)?.for_change();
-            let view = view.with_access(options.access.cloned());
-            // Authorise: the caller's guard.
-            if let Some(guard) = options.guard {
-                guard(&view)?;
-            }
-            // Propose.
-            let proposal = propose(view)?;
-            self.prepare(proposal, options, effect)
-        };
+        let mut decide = |snapshot| self.decide(snapshot, options, effect, propose);
         if self.may_share_writes(effect)
             && let Some(commit) = self.commit_in_group(expect, &mut decide)?
         {
@@ -120,10 +113,48 @@ impl Tree {
         Ok(prepared.notify())
     }
 
+    /// The steps before the commit itself, on a snapshot.
+    fn decide(
+        &self,
+        snapshot: Box<dyn Snapshot + Send>,
+        options: CommitOptions<'_>,
+        effect: ConfirmEffect<'_>,
+        propose: &mut dyn FnMut(View) -> Result<Proposal>,
+    ) -> Result<(Batch, PreparedCommit)> {
+        let view = self.stored_view_of(snapshot)?.for_change();
+        let view = view.with_access(options.access.cloned());
+        // Authorise: the caller's guard.
+        if let Some(guard) = options.guard {
+            guard(&view)?;
+        }
+        // Propose.
+        let proposal = propose(view)?;
+        self.prepare(proposal, options, effect)
+    }
+
     /// Whether commits can be decided on others that are not made yet. A subscriber that is part of commits learns the
     /// outcome of each before the next one.
     fn may_share_writes(&self, effect: ConfirmEffect<'_>) -> bool {
         matches!(effect, ConfirmEffect::Edit) && !self.has_subscribers()
+    }
+
+    /// Decides a commit without waiting for its write, if that is possible at once.
+    pub(super) fn propose_and_begin(
+        &self,
+        options: CommitOptions<'_>,
+        expect: Prefetch<'_>,
+        propose: &mut dyn FnMut(View) -> Result<Proposal>,
+    ) -> Option<BegunCommit> {
+        let effect = ConfirmEffect::Edit;
+        if !self.may_share_writes(effect) {
+            return None;
+        }
+        let deciding = self.store().commits(self.id()).try_decide()?;
+        let mut decide = |snapshot| self.decide(snapshot, options, effect, propose);
+        match self.decide_in_group(deciding, expect, &mut decide) {
+            Ok(InGroup::Pending(pending)) => Some(pending),
+            Ok(InGroup::Alone(..) | InGroup::Void) | Err(_) => None,
+        }
     }
 
     /// Commits in a group. `None` if it has to be decided again, alone: it failed, or what it was decided on did.
@@ -132,29 +163,58 @@ impl Tree {
         expect: Prefetch<'_>,
         decide: Propose<'_, PreparedCommit, Error>,
     ) -> Result<Option<Commit>> {
-        let driver = &**self.store().driver();
-        let mut deciding = self.store().commits(self.id()).decide();
+        let deciding = self.store().commits(self.id()).decide();
+        match self.decide_in_group(deciding, expect, decide)? {
+            InGroup::Pending(pending) => pending.settle(),
+            InGroup::Alone(commit, alone) => {
+                let is_made = alone.write(&**self.store().driver())?;
+                Ok(is_made.then_some(commit))
+            }
+            InGroup::Void => Ok(None),
+        }
+    }
+
+    /// Decides a commit on those that were decided before.
+    fn decide_in_group<'a>(
+        &self,
+        mut deciding: Deciding<'a>,
+        expect: Prefetch<'_>,
+        decide: Propose<'_, PreparedCommit, Error>,
+    ) -> Result<InGroup<'a>> {
+        let driver = self.store().driver();
         let has_pending = deciding.has_pending();
         let snapshot = self.snapshot_with_indexes(expect)?;
         let version = snapshot.version();
         let (batch, prepared) = match decide(deciding.over(snapshot)) {
             Ok((batch, prepared)) if prepared.commit.is_changed => (batch, prepared),
-            Err(error) if error.is_conflict() => return Ok(None),
-            // No precondition protects an error, or the decision to change nothing.
-            _ if has_pending || !driver.is_current(version)? => return Ok(None),
-            decided => return decided.map(|(_, prepared)| Some(prepared.commit)),
+            Err(error) if error.is_conflict() || is_overdue(&error) => return Ok(InGroup::Void),
+            // No precondition protects an error, or the decision to change nothing: the group does, or the version.
+            decided => {
+                let member = match has_pending {
+                    true => match deciding.observe(driver) {
+                        Observed::Member(member) => Some(member),
+                        Observed::Made => None,
+                        Observed::Void => return Ok(InGroup::Void),
+                    },
+                    false if driver.is_current(version)? => None,
+                    false => return Ok(InGroup::Void),
+                };
+                let decided = decided.map(|(_, prepared)| prepared.commit);
+                return Ok(InGroup::Pending(BegunCommit { decided, member }));
+            }
         };
         let commit = prepared.commit;
-        let operations_max = driver.capability().operations_max.unwrap_or(usize::MAX);
         let notify = Box::new(|| {
             prepared.notify();
         });
-        let is_made = match deciding.join(batch, notify, operations_max) {
-            Joined::Member(member) => member.wait(driver)?,
-            Joined::Alone(alone) => alone.write(driver)?,
-            Joined::Void => false,
-        };
-        Ok(is_made.then_some(commit))
+        Ok(match deciding.join(batch, notify, driver) {
+            Joined::Member(member) => InGroup::Pending(BegunCommit {
+                decided: Ok(commit),
+                member: Some(member),
+            }),
+            Joined::Alone(alone) => InGroup::Alone(commit, alone),
+            Joined::Void => InGroup::Void,
+        })
     }
 
     pub(super) fn commit_proposal(
@@ -345,6 +405,40 @@ impl Tree {
             );
         }
         now.after(last.time)
+    }
+}
+
+/// A decision on a commit that may share a write.
+enum InGroup<'a> {
+    Pending(BegunCommit),
+    /// It cannot share a write.
+    Alone(Commit, Alone<'a>),
+    /// What it was decided on has failed.
+    Void,
+}
+
+/// A commit that is decided, and may not be written yet.
+///
+/// The thread that has one must not wait for another commit to the same tree before it has settled this one: it may be the
+/// one that writes both.
+#[must_use = "dropping this writes the commit too, but nobody learns the outcome"]
+pub struct BegunCommit {
+    decided: Result<Commit>,
+    /// The group that it is part of, or was decided on.
+    member: Option<Member>,
+}
+
+impl BegunCommit {
+    /// Waits until the commit is written. `None` if it has to be decided again, because it failed by the fault of others.
+    ///
+    /// # Errors
+    /// Those of [`Tree::commit`].
+    pub(super) fn settle(self) -> Result<Option<Commit>> {
+        let is_made = self.member.map_or(Ok(true), Member::wait)?;
+        match is_made {
+            true => self.decided.map(Some),
+            false => Ok(None),
+        }
     }
 }
 

@@ -51,6 +51,7 @@ pub use changes::{
     write_change_json, write_change_text,
 };
 pub use commit_options::{Commit, CommitOptions, Guard};
+pub use commit_pipeline::BegunCommit;
 pub use confirm::{CONFIRM_SECONDS_DEFAULT, ConfirmOptions};
 pub use datastore::Datastore;
 pub use edit::{Edit, Insert};

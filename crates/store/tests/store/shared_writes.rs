@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use espalier_keyspace::{Driver, ErrorKind};
-use espalier_store::{CommitOptions, Edit, Error, Event, LoadOptions, Selection, Tree};
+use espalier_store::{
+    BegunCommit, CommitOptions, Edit, Error, Event, LoadOptions, Selection, Tree,
+};
 use espalier_testkit::documents::json_document;
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
 use espalier_testkit::seed;
@@ -49,6 +51,35 @@ fn add(tree: &Tree, thread: u64, number: u64) -> Result<u64, Error> {
 }
 
 fn put(tree: &Tree, name: &str, value: &str) -> Result<u64, Error> {
+    with_edit(tree, name, value, &mut |edits, options| {
+        tree.commit(edits, options).map(|commit| commit.version)
+    })
+}
+
+/// As [`put`]; the commit is begun and finished.
+fn put_begun(tree: &Tree, name: &str, value: &str) -> Result<u64, Error> {
+    with_edit(tree, name, value, &mut |edits, options| {
+        let begun = tree.begin_commit(edits, options);
+        let finished = begun.map(|begun| tree.finish_commit(begun));
+        match finished.transpose()?.flatten() {
+            Some(commit) => Ok(commit.version),
+            None => tree.commit(edits, options).map(|commit| commit.version),
+        }
+    })
+}
+
+fn begin(tree: &Tree, name: &str, value: &str) -> Option<BegunCommit> {
+    with_edit(tree, name, value, &mut |edits, options| {
+        tree.begin_commit(edits, options)
+    })
+}
+
+fn with_edit<T>(
+    tree: &Tree,
+    name: &str,
+    value: &str,
+    act: &mut dyn FnMut(&[Edit], CommitOptions<'_>) -> T,
+) -> T {
     let text = format!(r#"{{"m:e":[{{"k":"{name}","v":{value}}}],"m:last":"{name}"}}"#);
     let document = json_document(tree.schema(), &text);
     let options = CommitOptions {
@@ -57,7 +88,7 @@ fn put(tree: &Tree, name: &str, value: &str) -> Result<u64, Error> {
         ..CommitOptions::default()
     };
     let edit = Edit::merge(InstancePath::root(), document);
-    tree.commit(&[edit], options).map(|commit| commit.version)
+    act(&[edit], options)
 }
 
 fn entries(tree: &Tree) -> u64 {
@@ -246,7 +277,16 @@ fn check_fault(random: &mut StdRng) {
     let is_unknown = AtomicBool::new(false);
     let failed = Mutex::new(Vec::new());
     driver.arm(fault.clone());
-    let made = run_threads(&|thread, number| match add(&tree, thread, number) {
+    let put_some = |thread: u64, number: u64| {
+        let put = if thread.is_multiple_of(2) {
+            put
+        } else {
+            put_begun
+        };
+        let value = (1000 + number * THREADS + thread).to_string();
+        put(&tree, &name_of(thread, number), &value)
+    };
+    let made = run_threads(&|thread, number| match put_some(thread, number) {
         Ok(version) => Some(version),
         Err(Error::Engine(error)) if error.kind() == ErrorKind::OutcomeUnknown => {
             is_unknown.store(true, Ordering::Relaxed);
@@ -276,6 +316,108 @@ fn check_fault(random: &mut StdRng) {
     );
     assert_sound(tree.store());
     put(&tree, "after", "14").unwrap();
+}
+
+#[test]
+fn one_thread_begins_many_commits_that_are_written_together() {
+    let (driver, tree) = slow(1);
+    put(&tree, "taken", "999").unwrap();
+    let before = driver.commits();
+    let values = ["1000", "13", "1001", "999", "1002"];
+    let begun = (0..).zip(values).map(|(number, value)| {
+        begin(&tree, &name_of(0, number), value).expect("nobody else commits")
+    });
+    let begun: Vec<_> = begun.collect();
+    assert_eq!(
+        (driver.commits(), entries(&tree)),
+        (before, 1),
+        "none is written"
+    );
+    let mut finished = begun.into_iter().map(|begun| tree.finish_commit(begun));
+    let mut version = || Some(finished.next()?.ok()??.version);
+    assert_eq!(version(), Some(2));
+    assert_eq!(version(), None, "it violates a constraint");
+    assert_eq!(version(), Some(3));
+    assert_eq!(
+        version(),
+        None,
+        "it violates a constraint with another entry"
+    );
+    assert_eq!(version(), Some(4));
+    assert_eq!((driver.commits(), entries(&tree)), (before + 1, 4));
+    assert_sound(tree.store());
+}
+
+/// An error too may follow from a commit that was not made.
+#[test]
+fn what_was_decided_on_a_failed_write_is_decided_again() {
+    let (driver, tree) = slow(1);
+    let begun = [("a", "1000"), ("b", "1000"), ("a", "1000")]
+        .map(|(name, value)| begin(&tree, name, value).expect("nobody else commits"));
+    driver.arm(Fault {
+        sites: vec![Site::Commit],
+        after: 0,
+        lasting: Lasting::Once,
+        kind: ErrorKind::Unavailable,
+    });
+    for begun in begun {
+        let finished = tree.finish_commit(begun);
+        assert!(matches!(finished, Ok(None)), "{finished:?}");
+    }
+    driver.disarm();
+    // "b" was refused because of "a".
+    assert_eq!(put(&tree, "b", "1000").unwrap(), 1);
+    let refused = put(&tree, "a", "1000");
+    assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+    assert_sound(tree.store());
+}
+
+#[test]
+fn a_begun_commit_that_is_dropped_is_written() {
+    let (_, tree) = slow(1);
+    let begun = begin(&tree, "a", "1000").expect("nobody else commits");
+    let next = begin(&tree, "b", "1001").expect("nobody else commits");
+    drop(begun);
+    assert_eq!(tree.finish_commit(next).unwrap().unwrap().version, 2);
+    assert_eq!(entries(&tree), 2);
+    assert_sound(tree.store());
+}
+
+/// It would wait for commits that only the same thread can write.
+#[test]
+fn a_commit_is_not_begun_while_others_wait_for_the_begun_ones() {
+    let (_, tree) = slow(1);
+    let begun = begin(&tree, "a", "1000").expect("nobody else commits");
+    thread::scope(|scope| {
+        // A load is made alone, after all that was decided.
+        let load = scope.spawn(|| {
+            tree.load(LoadOptions::default(), &mut |sink| {
+                let (text, parsing) = (br#"{"m:last":"loaded"}"#, ParseOptions::default());
+                json::parse(
+                    tree.schema(),
+                    Root::Datastore,
+                    text.as_slice(),
+                    sink,
+                    &parsing,
+                )
+                .unwrap();
+                Ok(())
+            })
+        });
+        let mut number = 0;
+        let mut others = Vec::new();
+        while let Some(next) = begin(&tree, &name_of(0, number), &(2000 + number).to_string()) {
+            others.push(next);
+            number += 1;
+            thread::sleep(Duration::from_millis(1));
+        }
+        tree.finish_commit(begun).unwrap().expect("it is made");
+        for next in others {
+            tree.finish_commit(next).unwrap().expect("it is made");
+        }
+        load.join().unwrap().unwrap();
+    });
+    assert_sound(tree.store());
 }
 
 /// One thread has nobody to share with: a write each.

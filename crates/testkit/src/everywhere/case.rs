@@ -25,6 +25,8 @@ pub struct Step {
 pub enum Expected {
     /// Success.
     Success,
+    /// This number of events.
+    Events(usize),
     /// A read that finds nothing.
     Missing,
     /// A failure whose first error has this tag.
@@ -42,6 +44,12 @@ impl Case {
     #[must_use]
     pub fn ok(self, request: impl Into<Request>) -> Self {
         self.step(request, Expected::Success)
+    }
+
+    /// Adds an operation that receives a number of events.
+    #[must_use]
+    pub fn receives(self, count: usize, request: impl Into<Request>) -> Self {
+        self.step(request, Expected::Events(count))
     }
 
     /// Adds a read that finds nothing.

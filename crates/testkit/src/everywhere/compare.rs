@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
+
 use super::case::{Case, Expected, Step};
 use super::front_end::FrontEnd;
 use super::outcome::{Outcome, ReportedError};
@@ -130,6 +132,7 @@ pub fn unexpected(cases: &[Case], found: &[Observation]) -> Vec<String> {
 fn is_of_kind(outcome: &Outcome, expected: Expected) -> bool {
     match (outcome, expected) {
         (Outcome::Success(_), Expected::Success) | (Outcome::Missing, Expected::Missing) => true,
+        (Outcome::Success(Json::Array(events)), Expected::Events(count)) => events.len() == count,
         (Outcome::Failure(_), Expected::Error(tag)) => outcome.tag() == Some(tag),
         _ => false,
     }

@@ -17,6 +17,8 @@ pub struct Limit {
 pub struct Base {
     /// The version of running.
     pub version: u64,
+    /// The time, in milliseconds since 1970. Earlier events are those of other cases, or have a time of their own.
+    pub time_ms: u64,
 }
 
 /// A front end with a store of its own.
@@ -42,8 +44,8 @@ pub trait FrontEnd {
 
 /// The store below a front end, opened by the library.
 pub trait StoreAccess: FrontEnd {
-    /// Resets every datastore and session.
-    fn reset(&mut self) -> Base;
+    /// Resets every datastore and session. Returns the version of running.
+    fn reset(&mut self) -> u64;
 
     /// The state.
     fn state(&mut self) -> State;

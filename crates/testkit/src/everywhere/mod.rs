@@ -13,6 +13,7 @@
 //! | `case.rs` | cases: steps with the expected kind of outcome |
 //! | `table/` | the cases, by subject |
 //! | `run.rs` | runs all cases on a front end |
+//! | `moments.rs` | the times of the steps of a case |
 //! | `compare.rs` | compares two runs |
 //!
 //! A new front end implements [`FrontEnd`] on a store that the library can open too, and is added to the list of the
@@ -21,6 +22,7 @@
 mod case;
 mod compare;
 mod front_end;
+mod moments;
 mod operation;
 mod outcome;
 mod run;
@@ -30,9 +32,12 @@ pub use case::{Case, Expected, Step};
 pub use compare::{Comparison, compare, unexpected};
 pub use front_end::{Base, FrontEnd, Limit, StoreAccess};
 pub use operation::{
-    Body, ContentChoice, DefaultsMode, Format, LockOwner, Operation, Page, Placement, Prefer, Read,
-    Request,
+    Body, ContentChoice, DefaultsMode, EventFilterText, Format, LockOwner, Moment, Operation, Page,
+    Placement, Prefer, Read, Receive, Request,
 };
 pub use outcome::{NewestCommit, Outcome, ReportedError, State};
 pub use run::{Observation, run};
-pub use table::{DENIED_USER, access_rules, cases, denied_cases, fixture, model};
+pub use table::{
+    DENIED_USER, EVENT_USER, access_rules, cases, denied_cases, denied_event_cases, fixture, model,
+    notifications_model,
+};

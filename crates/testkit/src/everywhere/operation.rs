@@ -200,6 +200,8 @@ pub enum Operation {
         /// The input; empty for none.
         input: Body,
     },
+    /// Receives the past events of a stream (RFC 5277 §2.1.1, RFC 8040 §6, RFC 8639 §2.4.2.1).
+    Receive(Receive),
 }
 
 impl Default for Operation {
@@ -314,4 +316,39 @@ pub enum Prefer {
     Running,
     /// The candidate.
     Candidate,
+}
+
+/// A replay of events.
+#[derive(Clone, Copy, Debug)]
+pub struct Receive {
+    /// The stream.
+    pub stream: &'static str,
+    /// Events from this time on; `None` for no past events.
+    pub start: Option<Moment>,
+    /// Events until this time; `None` for all that there are.
+    pub stop: Option<Moment>,
+    /// The filter.
+    pub filter: Option<EventFilterText>,
+    /// The format of the events.
+    pub format: Format,
+}
+
+/// A time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The time before a step of the case, counted from 1. A front end gets it as [`Moment::At`].
+    Step(usize),
+    /// Milliseconds since 1970.
+    At(u64),
+    /// A text, which can be wrong.
+    Text(&'static str),
+}
+
+/// A filter on the content of events, as text, which can be wrong.
+#[derive(Clone, Copy, Debug)]
+pub enum EventFilterText {
+    /// An XPath expression.
+    XPath(&'static str),
+    /// A subtree filter (RFC 6241 §6), as the value of `stream-subtree-filter` in JSON.
+    Subtree(&'static str),
 }

@@ -1,7 +1,8 @@
 //! Runs the table on a front end.
 
 use super::case::Case;
-use super::front_end::{FrontEnd, StoreAccess};
+use super::front_end::{Base, FrontEnd, StoreAccess};
+use super::moments::Moments;
 use super::outcome::{Outcome, State};
 
 /// What an operation did.
@@ -22,20 +23,25 @@ pub fn run(
 ) -> Vec<Observation> {
     let mut observations = Vec::new();
     for case in cases {
-        let base = store.reset();
+        let version = store.reset();
+        let mut moments = Moments::of(case);
+        let time_ms = moments.begin_step();
+        let base = Base { version, time_ms };
         store.start_case(base);
         if let Some(front_end) = front_end.as_deref_mut() {
             front_end.start_case(base);
         }
         for step in &case.steps {
+            let request = moments.resolve(&step.request);
             let outcome = match front_end.as_deref_mut() {
-                Some(front_end) => front_end.run(&step.request),
-                None => store.run(&step.request),
+                Some(front_end) => front_end.run(&request),
+                None => store.run(&request),
             };
             if front_end.is_some() && matches!(outcome, Outcome::Inexpressible(_)) {
                 // Its outcome is that of the reference.
-                let _ = store.run(&step.request);
+                let _ = store.run(&request);
             }
+            moments.begin_step();
             let state = store.state();
             observations.push(Observation { outcome, state });
         }

@@ -60,9 +60,7 @@ impl ModuleChange {
         errors.into_result()?;
         source.implement = implemented.into_iter().collect();
         let mut source = source.without_unused();
-        source
-            .modules
-            .sort_by(|a, b| (&a.name, &a.revision).cmp(&(&b.name, &b.revision)));
+        source.modules.sort();
         if before.implement.is_empty() && source.implement == source.own_modules() {
             source.implement.clear();
         }
@@ -122,12 +120,16 @@ impl FeatureChange {
             let message = format!("the feature “{both}” is both enabled and disabled");
             return Err(invalid(message));
         }
-        let mut enabled = match source.features.get(&self.module) {
+        let before: BTreeSet<String> = match source.features.get(&self.module) {
             Some(Features::Only(names)) => names.iter().cloned().collect(),
             Some(Features::All) | None => defined,
         };
+        let mut enabled = before.clone();
         enabled.extend(self.enable.iter().cloned());
         enabled.retain(|name| !self.disable.contains(name));
+        if enabled == before {
+            return Ok(());
+        }
         let features = Features::Only(enabled.into_iter().collect());
         source.features.insert(self.module.clone(), features);
         Ok(())

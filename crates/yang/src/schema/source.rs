@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::statement::Statements;
 use crate::standard;
 
-/// The text of one module or submodule (YANG, not YIN).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The text of one module or submodule (YANG, not YIN). Modules are ordered by their names and revisions.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModuleSource {
     /// Its name.
     pub name: String,

@@ -1,15 +1,15 @@
 //! Records as text.
 
 use espalier_service::audit::AuditRecord;
+use espalier_service::notifications::time_text;
 
-use crate::times::rfc3339;
 use espalier_terminal::output::escaped;
 
 /// One line: time, user, operation, result, target, version, paths, origin, message.
 pub fn line(record: &AuditRecord) -> String {
     let entry = &record.entry;
     let mut words = vec![
-        rfc3339(record.time),
+        time_text(record.time),
         entry.user.clone().unwrap_or_else(|| "-".to_owned()),
         entry.operation.to_string(),
         entry.result.name().to_owned(),

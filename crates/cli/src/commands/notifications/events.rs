@@ -1,23 +1,25 @@
 //! Printing notifications.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use espalier_service::SessionDatastore;
 use espalier_service::notifications::{
-    Delivery, Encoding, EventFilter, NETCONF_STREAM, SubscriptionOptions,
+    Delivery, Encoding, EventFilter, EventSource, NETCONF_STREAM, Subscription,
+    SubscriptionOptions, time_text,
 };
 use espalier_store::Timestamp;
-use serde_json::Value as Json;
+use espalier_yang::{DataError, ErrorTag};
+use serde_json::{Value as Json, json};
 
 use super::source::{Source, SourceOption, terminated};
-use crate::endpoint::Remote;
+use crate::commands::edit::EDIT_BYTES_MAX;
+use crate::endpoint::{Local, Message, Remote, event_stream_path};
 use crate::settings::Settings;
-use crate::times::{past_time, rfc3339};
-use espalier_terminal::Result;
+use crate::times::past_time;
 use espalier_terminal::output::{self, Form};
+use espalier_terminal::{Failure, Result, document};
 
 /// The wait for the next event; there is no end to it.
 const WAIT: Duration = Duration::from_secs(3600);
@@ -46,6 +48,11 @@ pub struct Events {
     #[arg(long, value_name = "XPATH")]
     filter: Option<String>,
 
+    /// A file with a subtree filter (RFC 6241 §6) as JSON; a notification is shown if the filter selects anything of it; -
+    /// for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "filter")]
+    subtree: Option<String>,
+
     #[command(flatten)]
     pub source_option: SourceOption,
 }
@@ -56,14 +63,35 @@ struct Times {
     stop: Option<Timestamp>,
 }
 
+/// Whether further messages are received.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    End,
+}
+
 impl Events {
     /// Prints the events.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let times = self.times()?;
+        let subtree = self.subtree.as_deref().map(subtree).transpose()?;
         let source = self.source_option.open(settings)?;
-        match &source {
-            Source::Store(local) => self.of_store(local.datastore(), &times),
-            Source::Server(server) => self.of_server(server, &times),
+        match (&source, subtree) {
+            (Source::Store(local), subtree) => {
+                let subscription = match subtree {
+                    None => self.subscribe(local, &times)?,
+                    Some(subtree) => local.establish(&self.terms(subtree, &times))?,
+                };
+                self.of_store(subscription)
+            }
+            (Source::Server(server), None) => {
+                let path = event_stream_path(&self.stream, &self.parameters(&times));
+                self.of_server(server, &path)
+            }
+            (Source::Server(server), Some(subtree)) => {
+                let path = server.establish(&self.terms(subtree, &times))?;
+                self.of_server(server, &path)
+            }
         }
     }
 
@@ -76,59 +104,118 @@ impl Events {
         })
     }
 
-    fn of_store(&self, running: &SessionDatastore, times: &Times) -> Result<()> {
+    fn subscribe(&self, local: &Local, times: &Times) -> Result<Subscription> {
+        let running = local.datastore();
         let filter = self.filter.as_deref().map(EventFilter::parse_xpath);
         let filter = filter.transpose().map_err(espalier_store::Error::from)?;
-        let mut subscription = running.subscribe(SubscriptionOptions {
+        Ok(running.subscribe(SubscriptionOptions {
             stream: running.stream(&self.stream)?,
             filter: filter.map(Arc::new),
             start: times.start,
             stop: times.stop,
             from: None,
-        })?;
+        })?)
+    }
+
+    /// The input of `establish-subscription` (RFC 8639 §2.4.2): a request for a stream has no subtree filter.
+    fn terms(&self, subtree: Json, times: &Times) -> Json {
+        let mut terms = json!({
+            "stream": self.stream,
+            "stream-subtree-filter": subtree,
+            "encoding": "encode-json",
+        });
+        let times = [
+            ("replay-start-time", times.start),
+            ("stop-time", times.stop),
+        ];
+        for (name, time) in times {
+            if let Some(time) = time {
+                terms[name] = time_text(time).into();
+            }
+        }
+        terms
+    }
+
+    /// The query parameters of a request for a stream (RFC 8040 §4.8).
+    fn parameters(&self, times: &Times) -> Vec<(&'static str, String)> {
+        let filter = self.filter.clone().map(|filter| ("filter", filter));
+        let times = [("start-time", times.start), ("stop-time", times.stop)];
+        let times = times
+            .into_iter()
+            .filter_map(|(name, time)| Some((name, time_text(time?))));
+        filter.into_iter().chain(times).collect()
+    }
+
+    fn of_store(&self, mut subscription: Subscription) -> Result<()> {
         while !subscription.is_ended() {
-            match subscription.next(WAIT)? {
-                None => {}
-                Some(Delivery::Event(event)) => self.print(event.document(Encoding::Json))?,
-                Some(Delivery::ReplayComplete) if !self.follow => return Ok(()),
-                Some(Delivery::ReplayComplete | Delivery::Completed) => {}
+            let flow = match subscription.next(WAIT)? {
+                Some(Delivery::Event(event)) => {
+                    let document = event.document(Encoding::Json);
+                    match event.source() {
+                        EventSource::Subscription => self.of_subscription(document)?,
+                        _ => self.print(document)?,
+                    }
+                }
+                Some(Delivery::ReplayComplete) => self.after_replay(),
+                None | Some(Delivery::Completed) => Flow::Continue,
                 Some(Delivery::Lost(count)) => report_lost(&count),
                 Some(Delivery::Terminated(reason)) => return Err(terminated(reason)),
+            };
+            if flow == Flow::End {
+                return Ok(());
             }
         }
         Ok(())
     }
 
-    fn of_server(&self, server: &Remote, times: &Times) -> Result<()> {
-        let mut parameters = Vec::new();
-        parameters.extend(self.filter.clone().map(|filter| ("filter", filter)));
-        for (name, time) in [("start-time", times.start), ("stop-time", times.stop)] {
-            parameters.extend(time.map(|time| (name, rfc3339(time))));
-        }
-        server.each_event(&self.stream, &parameters, &mut |message| {
-            match message.kind.as_str() {
-                "" => {}
-                "lost" => {
-                    let json: Json = serde_json::from_str(&message.data).unwrap_or_default();
-                    report_lost(&json["events"]);
-                    return Ok(true);
-                }
-                "terminated" => return Err(terminated(&message.data)),
-                _ => return Ok(true),
-            }
-            match completion(&message.data) {
-                None => {
-                    self.print(message.data.as_bytes())?;
-                    Ok(true)
-                }
-                Some("replayComplete") => Ok(self.follow),
-                Some(_) => Ok(false),
-            }
+    fn of_server(&self, server: &Remote, path: &str) -> Result<()> {
+        server.each_event(path, &mut |message| {
+            Ok(self.of_message(&message)? == Flow::Continue)
         })
     }
 
+    fn of_message(&self, message: &Message) -> Result<Flow> {
+        let document = message.data.as_bytes();
+        match message.kind.as_str() {
+            "" if is_of_subscription(&message.data) => self.of_subscription(document),
+            "" => self.print(document),
+            "lost" => {
+                let json: Json = serde_json::from_slice(document).unwrap_or_default();
+                Ok(report_lost(&json["events"]))
+            }
+            "terminated" => Err(terminated(&message.data)),
+            _ => Ok(Flow::Continue),
+        }
+    }
+
+    /// Receives a notification about the subscription.
+    fn of_subscription(&self, document: &[u8]) -> Result<Flow> {
+        let json: Json = serde_json::from_slice(document).unwrap_or_default();
+        let event = json["ietf-restconf:notification"].as_object();
+        let named = event.and_then(|event| event.iter().find(|(name, _)| *name != "eventTime"));
+        let Some((name, content)) = named else {
+            return Ok(Flow::Continue);
+        };
+        match name.split_once(':').map_or("", |(_, name)| name) {
+            "replayComplete" | "replay-completed" => Ok(self.after_replay()),
+            "notificationComplete" => Ok(Flow::End),
+            "subscription-terminated" => {
+                let reason = content["reason"].as_str().unwrap_or_default();
+                Err(terminated(reason))
+            }
+            _ => Ok(Flow::Continue),
+        }
+    }
+
+    fn after_replay(&self) -> Flow {
+        match self.follow {
+            true => Flow::Continue,
+            false => Flow::End,
+        }
+    }
+
     /// Prints a document, as one line.
-    fn print(&self, document: &[u8]) -> Result<()> {
+    fn print(&self, document: &[u8]) -> Result<Flow> {
         let mut out = output::stdout(Form::Text);
         if self.source_option.output_options.json {
             out.write_all(document)?;
@@ -146,22 +233,33 @@ impl Events {
         }
         out.write_all(b"\n")?;
         out.flush()?;
-        Ok(())
+        Ok(Flow::Continue)
     }
 }
 
-/// The name of a notification that is no event: the end of the past events, or of the subscription.
-fn completion(document: &str) -> Option<&'static str> {
-    let json: Json = serde_json::from_str(document).ok()?;
-    let event = &json["ietf-restconf:notification"];
-    let names = ["replayComplete", "notificationComplete"];
-    names
-        .into_iter()
-        .find(|name| event.get(format!("nc-notifications:{name}")).is_some())
+/// Reads a subtree filter.
+fn subtree(file: &str) -> Result<Json> {
+    let mut text = Vec::new();
+    let (input, _) = document::open(file)?;
+    input.take(EDIT_BYTES_MAX).read_to_end(&mut text)?;
+    serde_json::from_slice(&text).map_err(|error| {
+        let message = format!("the filter is no JSON: {error}");
+        let detail = DataError::new(ErrorTag::MalformedMessage, message.clone());
+        Failure::data(message).detail(detail).in_file(file)
+    })
 }
 
-fn report_lost(count: &dyn std::fmt::Display) {
+/// Whether a document of a server is that of a notification about the subscription, and not of an event.
+fn is_of_subscription(document: &str) -> bool {
+    // The first member is the time, the second one has the name of the notification.
+    let second = document.split_once("\",\"").map_or("", |(_, rest)| rest);
+    let modules = ["nc-notifications:", "ietf-subscribed-notifications:"];
+    modules.iter().any(|module| second.starts_with(module))
+}
+
+fn report_lost(count: &dyn std::fmt::Display) -> Flow {
     eprintln!(
         "{count} events are missing: they came faster than they were printed, or were deleted"
     );
+    Flow::Continue
 }

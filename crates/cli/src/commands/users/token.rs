@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use espalier_service::identity::{NewToken, Scope, TokenError, TokenId, TokenInfo};
+use espalier_service::notifications::time_text;
 use espalier_store::{Clock, SystemClock};
 use serde_json::{Value as Json, json};
 
 use super::user_store::{OpenService, UserStore};
 use crate::settings::Settings;
-use crate::times::{parse_duration, rfc3339};
+use crate::times::parse_duration;
 use espalier_terminal::output::{self, escaped};
 use espalier_terminal::{Failure, Result};
 
@@ -141,7 +142,7 @@ impl List {
                 info.id,
                 escaped(&info.user),
                 scope_name(info.scope),
-                rfc3339(info.expires),
+                time_text(info.expires),
                 escaped(&info.name)
             );
             output::print_result(is_json, &to_json(&info), text.trim_end())?;
@@ -211,7 +212,7 @@ fn to_json(info: &TokenInfo) -> Json {
         "user": info.user,
         "name": info.name,
         "scope": scope_name(info.scope),
-        "created": rfc3339(info.created),
-        "expires": rfc3339(info.expires),
+        "created": time_text(info.created),
+        "expires": time_text(info.expires),
     })
 }

@@ -1,7 +1,7 @@
 //! The pool of connections that read. Each snapshot uses one of its own.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use espalier_keyspace::{Error, ErrorKind, PrefetchList, Result, Version};
 use parking_lot::{Condvar, Mutex};
@@ -12,6 +12,10 @@ use crate::prefetched::Prefetched;
 
 /// The most idle connections that are kept for later snapshots.
 const IDLE_MAX: usize = 16;
+
+/// How long a snapshot waits for the connection of another one, if more snapshots are open than connections are kept.
+/// Most snapshots end sooner than a connection is opened; those that do not must not hold up others.
+const REUSE_WAIT: Duration = Duration::from_millis(10);
 
 /// The connections that read.
 #[derive(Default)]
@@ -81,8 +85,17 @@ impl Engine {
         Ok(())
     }
 
+    /// A connection that is not in use; `None` if one has to be opened.
     fn take_idle(&self) -> Option<Connection> {
-        self.readers.state.lock().idle.pop()
+        let deadline = Instant::now() + REUSE_WAIT;
+        let mut state = self.readers.state.lock();
+        while state.idle.is_empty() && state.in_use > IDLE_MAX {
+            let returned = &self.readers.returned;
+            if returned.wait_until(&mut state, deadline).timed_out() {
+                break;
+            }
+        }
+        state.idle.pop()
     }
 }
 

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use espalier_yang::ErrorTag;
+use espalier_store::Datastore;
 use espalier_yang::data::Accept;
+use http::Method;
 use http::request::Parts;
-use http::{Method, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::placement::Placement;
+use super::queue::{Finished, Write};
 use super::write_request::{Job, Target, WriteResult};
-use crate::intake::Staged;
+use crate::intake::{Held, Staged};
 use crate::restconf::conditions::Conditions;
 use crate::restconf::error::{Failure, Result};
-use crate::restconf::limits::LOAD_FROM_BYTES;
+use crate::restconf::limits::{LOAD_FROM_BYTES, QUEUED_BYTES_MAX};
 use crate::restconf::media::{self, Format};
 use crate::restconf::query::{AllowedParameters, Query};
 use crate::restconf::request_body;
@@ -33,11 +34,7 @@ pub(in crate::restconf) async fn write(
     let job = job(service, target, parts)?;
     let limits = &service.config().limits;
     if parts.method == Method::DELETE {
-        let permit = permit(service).await?;
-        let result = finish(spawn_blocking(move || {
-            run_with_permit(permit, || job.delete())
-        }))
-        .await?;
+        let result = edit(service, job, Format::Json, Held::default()).await?;
         return Ok(result.into_response(Format::Json));
     }
     media::check_encoding(&parts.headers)?;
@@ -122,19 +119,30 @@ async fn edit_staged(
     staged: Staged,
 ) -> Result<WriteResult> {
     let held = service.config().intake.hold(staged).await?;
-    let permit = permit(service).await?;
-    finish(spawn_blocking(move || {
-        run_with_permit(permit, || edit(&job, format, held.bytes()))
-    }))
-    .await
+    edit(service, job, format, held).await
 }
 
-fn edit(job: &Job, format: Format, body: &[u8]) -> Result<WriteResult> {
-    match job.method {
-        Method::POST => job.post(format, body),
-        Method::PUT => job.put(format, body),
-        _ => job.patch(format, body),
-    }
+/// Makes one change. A small one shares a write with others, if that is possible.
+async fn edit(service: &Restconf, job: Job, format: Format, body: Held) -> Result<WriteResult> {
+    let is_small = body.bytes().len() <= QUEUED_BYTES_MAX;
+    let write = Write { job, format, body };
+    let write = match is_small && write.job.target.of.datastore() == Datastore::Running {
+        true => {
+            let place = place(service)?;
+            let finished = service.write_queue.make(write).await?;
+            drop(place);
+            match finished {
+                Finished::Done(result) => return result,
+                Finished::Alone(write) => write,
+            }
+        }
+        false => write,
+    };
+    let permit = permit(service).await?;
+    finish(spawn_blocking(move || {
+        run_with_permit(permit, || write.run())
+    }))
+    .await
 }
 
 /// Waits for its turn: first come, first served.
@@ -143,16 +151,27 @@ async fn permit(service: &Restconf) -> Result<OwnedSemaphorePermit> {
     if let Ok(permit) = Arc::clone(&writes).try_acquire_owned() {
         return Ok(permit);
     }
-    let Ok(_waiting) = service.server.waiting_writes.try_acquire() else {
-        let message = format!(
-            "{} writes wait (writes_waiting_max); try again later",
-            service.config().limits.writes_waiting_max
-        );
-        let failure = Failure::new(ErrorTag::ResourceDenied, message);
-        return Err(failure.with_status(StatusCode::SERVICE_UNAVAILABLE));
-    };
+    let _waiting = waiting(service)?;
     let permit = writes.acquire_owned().await;
     permit.map_err(|error| Failure::internal(&error))
+}
+
+/// A place among the writes that are made, or among those that wait; fails if there is none.
+fn place(service: &Restconf) -> Result<SemaphorePermit<'_>> {
+    match service.server.writes.try_acquire() {
+        Ok(place) => Ok(place),
+        Err(_) => waiting(service),
+    }
+}
+
+/// A place among the writes that wait; fails if there is none.
+fn waiting(service: &Restconf) -> Result<SemaphorePermit<'_>> {
+    service.server.waiting_writes.try_acquire().map_err(|_| {
+        Failure::busy(format!(
+            "{} writes wait (writes_waiting_max); try again later",
+            service.config().limits.writes_waiting_max
+        ))
+    })
 }
 
 /// Keeps the permit until the work ends, even if the request was cancelled.

@@ -10,7 +10,7 @@ use espalier_yang::{InstancePath, Keys, Mark, NodeId, Schema, Sink, Value};
 use http::{Method, StatusCode};
 
 use super::document::KeyCollector;
-use super::preconditions::{PreconditionGuard, Presence};
+use super::preconditions::{CheckFailure, Presence};
 use super::write_request::{Job, WriteResult};
 use crate::restconf::codec;
 use crate::restconf::error::Result;
@@ -32,18 +32,19 @@ impl Job {
             wrapping: self.wrapping,
             ..ParseOptions::default()
         };
-        let guard = PreconditionGuard::new(|view: &View| {
+        let failure = CheckFailure::default();
+        let check = |view: &View| {
             if mode == LoadMode::Replace {
                 status.set(Presence::of(view, self.path())?.put_status());
             }
             self.check_existing(view)
-        });
-        let check_view = |view: &View| guard.check_view(view);
+        };
+        let check = |view: &View| failure.keep(check(view));
         let options = LoadOptions {
             mode,
             author: &self.author,
             comment: &self.who.comment,
-            guard: Some(&check_view),
+            guard: Some(&check),
             ..LoadOptions::default()
         };
         let schema = self.schema();
@@ -57,7 +58,7 @@ impl Job {
             codec::parse(schema, format, root, &mut input, &mut sink, &parse).map_err(Into::into)
         };
         let report = self.target.of.load(options, &mut document);
-        let report = report.map_err(|error| guard.explain(error))?;
+        let report = report.map_err(|error| failure.explain(error))?;
         let path = match (&self.method, top.node) {
             (&Method::POST, Some(node)) => {
                 let keys = top.keys.keys(schema.node(node).keys());

@@ -4,14 +4,16 @@
 //! checked by the guard of the commit, on the state that the commit changes, so no other write can come
 //! between check and change.
 
+mod change;
 mod dispatch;
 mod document;
 mod load;
-mod methods;
 mod placement;
 mod preconditions;
+mod queue;
 mod write_request;
 
 pub(super) use dispatch::write;
+pub(super) use queue::WriteQueue;
 pub(super) use write_request::Target;
 pub use write_request::{CHANGED_HEADER, VERSION_HEADER};

@@ -2,40 +2,32 @@
 
 use std::cell::RefCell;
 
-use espalier_service::ChangeNote;
-use espalier_store::{Commit, Edit, Error, View};
+use espalier_service::{BegunChange, ChangeNote};
+use espalier_store::{Error, View};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use http::StatusCode;
 
-use super::write_request::Job;
+use super::change::Change;
+use super::write_request::{Job, WriteResult};
 use crate::restconf::conditions::Validators;
 use crate::restconf::error::{Failure, Result};
 
-/// Adapts a check of this module to a guard of the store, and keeps its failure.
-pub(super) struct PreconditionGuard<C> {
-    check: C,
-    failure: RefCell<Option<Failure>>,
-}
+/// Why a check failed that a guard of the store made.
+#[derive(Default)]
+pub(super) struct CheckFailure(RefCell<Option<Failure>>);
 
-impl<C: Fn(&View) -> Result<()>> PreconditionGuard<C> {
-    pub(super) fn new(check: C) -> Self {
-        Self {
-            check,
-            failure: RefCell::new(None),
-        }
-    }
-
-    /// Runs the check. The store calls it again if it retries a commit.
-    pub(super) fn check_view(&self, view: &View) -> espalier_store::Result<()> {
-        (self.check)(view).map_err(|failure| {
-            self.failure.replace(Some(failure));
+impl CheckFailure {
+    /// The result of a check, for the store. Keeps its failure.
+    pub(super) fn keep(&self, checked: Result<()>) -> espalier_store::Result<()> {
+        checked.map_err(|failure| {
+            self.0.replace(Some(failure));
             Error::Precondition
         })
     }
 
     /// The failure of the check if it caused the error of the store, otherwise that error.
     pub(super) fn explain(&self, error: Error) -> Failure {
-        match (error, self.failure.take()) {
+        match (error, self.0.take()) {
             (Error::Precondition, Some(failure)) => failure,
             (error, _) => error.into(),
         }
@@ -43,16 +35,40 @@ impl<C: Fn(&View) -> Result<()>> PreconditionGuard<C> {
 }
 
 impl Job {
-    /// Commits one edit if `check` succeeds.
-    pub(super) fn commit(&self, edit: Edit, check: impl Fn(&View) -> Result<()>) -> Result<Commit> {
-        let guard = PreconditionGuard::new(check);
-        let check_view = |view: &View| guard.check_view(view);
-        let note = ChangeNote {
+    /// Commits a change.
+    pub(super) fn commit(&self, change: &Change) -> Result<WriteResult> {
+        let check = |view: &View| change.failure.keep(self.check(change, view));
+        let of = &self.target.of;
+        match of.commit(&change.edits, self.note(), Some(&check)) {
+            Ok(commit) => self.result(change, &commit),
+            Err(error) => Err(change.failure.explain(error)),
+        }
+    }
+
+    /// Begins [`Self::commit`]; see [`Tree::begin_commit`](espalier_store::Tree::begin_commit).
+    pub(super) fn begin(&self, change: &Change) -> Option<BegunChange> {
+        let check = |view: &View| change.failure.keep(self.check(change, view));
+        let of = &self.target.of;
+        of.begin_commit(&change.edits, self.note(), Some(&check))
+    }
+
+    /// Finishes a commit that was begun. `None` if it has to be made by [`Self::commit`].
+    pub(super) fn finish(
+        &self,
+        change: &Change,
+        begun: BegunChange,
+    ) -> Option<Result<WriteResult>> {
+        match self.target.of.finish_commit(&change.edits, begun) {
+            Ok(commit) => Some(self.result(change, &commit?)),
+            Err(error) => Some(Err(change.failure.explain(error))),
+        }
+    }
+
+    fn note(&self) -> ChangeNote<'_> {
+        ChangeNote {
             author: &self.author,
             comment: &self.who.comment,
-        };
-        let committed = self.target.of.commit(&[edit], note, Some(&check_view));
-        committed.map_err(|error| guard.explain(error))
+        }
     }
 
     /// The resource must exist (404) and meet the conditions (412).

@@ -1,17 +1,21 @@
 //! The filters in the configuration (RFC 8639 §2.2).
 
 use espalier_store::{Result, Selection, Tree};
-use espalier_yang::InstancePath;
 use espalier_yang::data::{Content, DataNode, TreeBuilder};
+use espalier_yang::{InstancePath, Schema};
 
 use super::super::filter::EventFilter;
 use super::SUBSCRIBED;
 
-/// The filter with a name in running; `None` if there is none, or if it is empty or wrong.
+/// The filter with a name in running, also for the notifications of the server; `None` if there is none, or if it is empty or wrong.
 ///
 /// # Errors
 /// Those of the engine.
-pub(crate) fn named_filter(running: &Tree, name: &str) -> Result<Option<EventFilter>> {
+pub(crate) fn named_filter(
+    running: &Tree,
+    server_schema: &Schema,
+    name: &str,
+) -> Result<Option<EventFilter>> {
     let schema = running.schema();
     let name = name.replace('\'', "''");
     let text = format!("/{SUBSCRIBED}:filters/stream-filter[name='{name}']");
@@ -29,9 +33,10 @@ pub(crate) fn named_filter(running: &Tree, name: &str) -> Result<Option<EventFil
             ("stream-xpath-filter", Content::Value(value)) => {
                 Some(EventFilter::parse_xpath(&value.to_string()))
             }
-            ("stream-subtree-filter", Content::Any(content)) => {
-                Some(EventFilter::parse_subtree(schema, content))
-            }
+            ("stream-subtree-filter", Content::Any(content)) => Some(EventFilter::parse_subtree(
+                &[schema, server_schema],
+                content,
+            )),
             _ => None,
         },
     );

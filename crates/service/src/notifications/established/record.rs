@@ -185,7 +185,7 @@ impl Established {
         let Some(GivenFilter::Name(name)) = filter.map(|filter| &filter.given) else {
             return Ok(());
         };
-        match named_filter(tree, name)? {
+        match named_filter(tree, &*context.server_schema()?, name)? {
             None => self.finish(End::Terminated(Termination::FilterUnavailable)),
             Some(parsed) if filter.is_some_and(|filter| *filter.parsed == parsed) => {}
             Some(parsed) => {

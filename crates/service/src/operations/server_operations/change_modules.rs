@@ -3,12 +3,12 @@
 use espalier_store::{DatastoreUpgrade, LeafFill, Places, Result, UnknownData, UpgradeReport};
 use espalier_yang::data::{DataNode, DataTree};
 use espalier_yang::schema::{FeatureChange, ModuleChange, ModuleSource, NewModule};
-use espalier_yang::standard;
 use espalier_yang::{DataError, ErrorTag, Errors};
 use serde_json::{Value as Json, json};
 
 use super::parameters::parameter_error;
 use crate::datastore::{ChangeNote, ModuleUpgrade, SessionDatastore};
+use crate::modules;
 use crate::operations::OperationCall;
 
 pub(super) fn run(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
@@ -24,14 +24,16 @@ pub(super) fn run(of: &SessionDatastore, call: &OperationCall) -> Result<DataTre
         unknown: UnknownData::of(is_true("drop-unknown")),
         is_trial: is_true("dry-run"),
         fills: &fills,
+        ..ModuleUpgrade::default()
     };
     let comment = call.argument("comment").unwrap_or_default();
+    let author = call.argument("author").unwrap_or_default();
     let note = ChangeNote {
-        author: "",
+        author: &author,
         comment: &comment,
     };
     let report = of.change_modules(&change(call)?, options, note)?;
-    let output = json!({"espalier-modules:output": report_json(&report)});
+    let output = json!({"espalier-modules:output": upgrade_json(&report)});
     Ok(call.output(output.to_string().as_bytes())?)
 }
 
@@ -74,11 +76,7 @@ fn module(call: &OperationCall, entry: &DataNode) -> std::result::Result<ModuleS
         };
     }
     let named = text(call, entry, "built-in").unwrap_or_default();
-    let (name, revision) = match named.split_once('@') {
-        Some((name, revision)) => (name, Some(revision)),
-        None => (&*named, None),
-    };
-    match standard::module(name, revision) {
+    match modules::named(&named) {
         Some(module) => Ok(module.source()),
         None => invalid(format!("the program has no module “{named}”"), "built-in"),
     }
@@ -108,7 +106,8 @@ fn text(call: &OperationCall, entry: &DataNode, name: &str) -> Option<String> {
     texts(call, entry.children(), name).pop()
 }
 
-fn report_json(report: &UpgradeReport) -> Json {
+/// The report of an upgrade as JSON (RFC 7951), as `espalier-modules` has it in the output of `change-modules`.
+pub fn upgrade_json(report: &UpgradeReport) -> Json {
     let datastores: Vec<Json> = report.datastores.iter().map(datastore_json).collect();
     json!({"datastore": datastores})
 }
@@ -136,5 +135,9 @@ fn places_json(places: &Places) -> Json {
     let shown: Vec<Json> = shown
         .map(|place| json!({"path": place.path, "change": place.change}))
         .collect();
-    json!({"count": places.count.to_string(), "place": shown})
+    let mut members = json!({"count": places.count.to_string()});
+    if !shown.is_empty() {
+        members["place"] = json!(shown);
+    }
+    members
 }

@@ -7,4 +7,5 @@ mod parameters;
 mod server_operation;
 mod subscriptions;
 
+pub use change_modules::upgrade_json;
 pub(crate) use server_operation::ServerOperation;

@@ -86,7 +86,8 @@ fn filter(
             ("stream-filter-name", Content::Value(name)) => {
                 let name = name.to_string();
                 let running = of.sibling(Datastore::Running)?;
-                let found = named_filter(running.tree(), &name)?;
+                let server = of.server_schema()?;
+                let found = named_filter(running.tree(), &server, &name)?;
                 let missing = || wrong(format!("there is no usable filter “{name}”"));
                 let parsed = found.ok_or_else(missing)?;
                 (GivenFilter::Name(name), Ok(parsed))
@@ -97,7 +98,8 @@ fn filter(
                 (GivenFilter::XPath(text), parsed)
             }
             ("stream-subtree-filter", Content::Any(content)) => {
-                let parsed = EventFilter::parse_subtree(of.schema(), content);
+                let server = of.server_schema()?;
+                let parsed = EventFilter::parse_subtree(&[of.schema(), &server], content);
                 (GivenFilter::Subtree(content.to_string()), parsed)
             }
             _ => continue,

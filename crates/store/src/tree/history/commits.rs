@@ -96,6 +96,27 @@ impl Tree {
         Ok(commits)
     }
 
+    /// The oldest commit that is kept; `None` if there is none.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn oldest_commit(&self) -> Result<Option<CommitInfo>> {
+        let snapshot = self.store().driver().snapshot()?;
+        let KeptVersions { oldest, newest } = KeptVersions::read(&*snapshot, self.id())?;
+        let version = oldest.max(1);
+        if version > newest {
+            return Ok(None);
+        }
+        let header = header(&*snapshot, self.id(), version)?;
+        let header = header.ok_or_else(|| Error::corrupt("the log lacks a version"))?;
+        Ok(Some(CommitInfo {
+            version,
+            time: header.time,
+            author: header.author,
+            comment: header.comment,
+        }))
+    }
+
     /// Reads the log of every kept commit; reports the versions that are missing or unreadable.
     pub(crate) fn check_history(
         &self,

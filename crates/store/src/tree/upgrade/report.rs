@@ -48,6 +48,9 @@ pub struct UpgradeOptions<'a> {
     /// Values for leaves that the data lack, for those that the new modules make mandatory. Leaves in a case of a choice
     /// are filled where other nodes of the case exist. Configuration only.
     pub fills: &'a [LeafFill],
+    /// Modules that the new schema must not implement. The compiler implements a module that others augment, deviate or
+    /// refer to, also if it is not among those to implement.
+    pub removed: &'a [String],
     /// An anchor whose data, from now on, must conform only to the structure of its modules.
     pub structure_only_anchor: Option<&'a str>,
 }

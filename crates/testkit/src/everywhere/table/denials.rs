@@ -1,11 +1,11 @@
 //! What access rules deny to a user. See [`access_rules`](super::access_rules).
 
-use super::invocations;
 use super::requests::{
     break_lock, cancel, commit, confirmed_commit, create, delete, delete_in, discard, edit,
     edit_with, invoke, json, load, load_over, lock, merge, partial_lock, read, read_in, replace,
     set, set_in, unlock,
 };
+use super::{events, invocations};
 use crate::everywhere::{Case, ContentChoice, Format, Operation, Read};
 
 /// The cases.
@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         earlier_versions(),
         invocations::denied(),
         notifications(),
+        events::denied_by_module(),
     ]
 }
 

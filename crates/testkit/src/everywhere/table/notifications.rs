@@ -1,4 +1,4 @@
-//! Notifications and subscriptions (RFC 8639).
+//! Sending notifications, and subscriptions (RFC 8639).
 
 use super::requests::{invoke, json};
 use crate::everywhere::{Case, Operation};
@@ -8,7 +8,7 @@ pub fn cases() -> Vec<Case> {
     vec![sending(), establishing(), ending()]
 }
 
-fn send(input: &'static str) -> Operation {
+pub(super) fn send(input: &'static str) -> Operation {
     invoke("/espalier-notifications:send-notification", json(input))
 }
 
@@ -54,7 +54,7 @@ fn sending() -> Case {
         )
         .fails(
             "unknown-element",
-            send(r#"{"espalier-notifications:input":{"content":{"orchard:rotten":{}}}}"#),
+            send(r#"{"espalier-notifications:input":{"content":{"orchard:none":{}}}}"#),
         )
 }
 
