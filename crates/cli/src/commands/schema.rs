@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use espalier_yang::schema::{NodeKind, tree_diagram};
-use espalier_yang::{ModuleId, NodeId, Schema, standard};
+use espalier_yang::{ModuleId, NodeId, Schema};
 use serde_json::{Value, json};
 
 use crate::endpoint;

@@ -230,6 +230,7 @@ pub fn options(settings: &Settings) -> UpgradeOptions<'_> {
         fills: &settings.fill,
         session: settings.session(),
         removed: &[],
+        based_on: None,
         // If the validation is reduced to structure, the upgrade validates no more than that.
         structure_only_anchor: match settings.validation {
             Some(Validation::Structure) => Some(settings.anchor()),

@@ -145,3 +145,58 @@ fn upgrade_fills_leaves_that_become_mandatory_too() {
         assert_eq!(shown, json!({"plant:owner": "a=b"}));
     });
 }
+
+/// Each change was made from the modules that it found first: of several at a time the last one took back the others.
+#[test]
+fn changes_at_the_same_time_take_back_nothing() {
+    let sandbox = sandbox();
+    let names: Vec<String> = (0..5).map(|number| format!("many{number}")).collect();
+    for name in &names {
+        let text = format!(
+            "module {name} {{ namespace urn:{name}; prefix m; leaf x {{ type string; }} }}"
+        );
+        sandbox.write(&format!("{name}.yang"), text);
+    }
+    let install = |of: &[&str]| {
+        std::thread::scope(|scope| {
+            for name in &names {
+                let (sandbox, file) = (&sandbox, format!("{name}.yang"));
+                scope.spawn(move || {
+                    sandbox
+                        .run(&[&["modules", "install", &file], of].concat())
+                        .ok()
+                });
+            }
+        });
+    };
+    let check = |of: &[&str]| {
+        let listed = sandbox.run(&[&["modules", "--json"], of].concat()).ok();
+        for name in &names {
+            assert!(listed.contains(&**name), "{name} is missing: {listed}");
+        }
+    };
+    install(&STORE);
+    check(&STORE);
+    let remove: Vec<&str> = names.iter().map(|name| &**name).collect();
+    sandbox
+        .run(&[&["modules", "remove"], &remove[..], &STORE].concat())
+        .ok();
+    let server = sandbox.serve(&STORE);
+    let url = server.url.clone();
+    install(&["--server", &url]);
+    check(&["--server", &url]);
+}
+
+#[test]
+fn a_switch_of_features_that_changes_nothing_makes_no_version() {
+    on_store_and_server(|run| {
+        let newest = || run(&["history", "--limit", "1", "--json"]).json();
+        let before = newest();
+        run(&["modules", "features", "plant", "--enable", "frost"]).ok();
+        assert_eq!(newest(), before);
+        let disable = ["modules", "features", "plant", "--disable", "frost"];
+        run(&[&disable[..], &["--author", "fern"]].concat()).ok();
+        assert_eq!(newest()["author"], "fern");
+        run(&["modules", "features", "plant"]).failed(2);
+    });
+}

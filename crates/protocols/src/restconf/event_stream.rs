@@ -23,6 +23,7 @@ use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use percent_encoding::percent_decode_str;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::Restconf;
@@ -142,6 +143,7 @@ async fn receive(
         encoding,
         sender,
         slots: Arc::clone(&slot.0),
+        replays: Arc::clone(&service.server.replays),
     };
     tokio::spawn(async move {
         // A client that disconnects is not an error.
@@ -201,6 +203,8 @@ struct EventReceiver {
     encoding: Encoding,
     sender: BodySender,
     slots: Arc<StreamSlots>,
+    /// Limits the threads that read past events.
+    replays: Arc<Semaphore>,
 }
 
 /// What a receiver does next.
@@ -219,10 +223,13 @@ impl EventReceiver {
             let left = EVENT_STREAM_PING.saturating_sub(sent.elapsed());
             match self.next(left).await {
                 Some(Next::Send(frames)) => self.sender.send(frames).await?,
-                Some(Next::MustRead) => {
-                    self = self.read().await?;
-                    continue;
-                }
+                Some(Next::MustRead) => match self.turn().await {
+                    Some(turn) => {
+                        self = self.read(turn).await?;
+                        continue;
+                    }
+                    None => return self.sender.end().await,
+                },
                 Some(Next::Ended) => return self.sender.end().await,
                 None if sent.elapsed() < EVENT_STREAM_PING => continue,
                 None => self.sender.send(Bytes::from_static(BEGIN)).await?,
@@ -244,9 +251,20 @@ impl EventReceiver {
         }
     }
 
+    /// Waits until few others read past events; `None` if the client or the server ends before.
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        tokio::select! {
+            turn = Arc::clone(&self.replays).acquire_owned() => turn.ok(),
+            () = self.slots.ended() => None,
+            () = self.sender.closed() => None,
+        }
+    }
+
     /// Reads past events on a thread that may block.
-    async fn read(mut self) -> io::Result<Self> {
+    async fn read(mut self, turn: OwnedSemaphorePermit) -> io::Result<Self> {
         let read = tokio::task::spawn_blocking(move || {
+            // Held until the page is read, even if the client is gone.
+            let _turn = turn;
             let result = self.subscription.read();
             result.map(|()| self).map_err(io::Error::other)
         });

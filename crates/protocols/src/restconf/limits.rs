@@ -21,6 +21,8 @@ pub struct Limits {
     pub operations_max: usize,
     /// Maximum number of event streams that are received at a time; more are rejected.
     pub event_streams_max: usize,
+    /// Maximum number of event streams that read past events at a time; more wait.
+    pub replays_max: usize,
     /// Maximum size of a query string.
     pub query_bytes_max: usize,
 }
@@ -36,6 +38,7 @@ impl Default for Limits {
             writes_waiting_max: 4096,
             operations_max: 128,
             event_streams_max: 10_000,
+            replays_max: 8,
             query_bytes_max: 64 << 10,
         }
     }

@@ -23,6 +23,8 @@ pub struct RestconfServer {
     pub(super) waiting_writes: Arc<Semaphore>,
     /// Limits RPCs and actions: one permit each.
     pub(super) operations: Arc<Semaphore>,
+    /// Limits the threads that read past events: one permit each.
+    pub(super) replays: Arc<Semaphore>,
     /// The event streams that are received.
     pub(super) event_streams: Arc<StreamSlots>,
 }
@@ -36,6 +38,7 @@ impl RestconfServer {
             writes: Arc::new(Semaphore::new(config.limits.writes_max)),
             waiting_writes: Arc::new(Semaphore::new(config.limits.writes_waiting_max)),
             operations: Arc::new(Semaphore::new(config.limits.operations_max)),
+            replays: Arc::new(Semaphore::new(config.limits.replays_max)),
             event_streams: Arc::new(StreamSlots::new(config.limits.event_streams_max)),
             config,
             service,

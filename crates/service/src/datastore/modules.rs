@@ -1,8 +1,8 @@
 //! Changes of modules.
 
 use espalier_store::{
-    Datastore, LeafFill, LoadMode, LoadOptions, Result, UnknownData, UpgradeLoad, UpgradeOptions,
-    UpgradeReport,
+    Datastore, Error, LeafFill, LoadMode, LoadOptions, Result, UnknownData, UpgradeLoad,
+    UpgradeOptions, UpgradeReport,
 };
 use espalier_yang::schema::{ModuleChange, SchemaSource};
 
@@ -22,7 +22,12 @@ pub struct ModuleUpgrade<'a> {
     pub fills: &'a [LeafFill],
     /// Modules that must not be implemented afterwards, because others augment, deviate or refer to them.
     pub removed: &'a [String],
+    /// The modules that the new ones were made from; see [`UpgradeOptions::based_on`].
+    pub based_on: Option<&'a SchemaSource>,
 }
+
+/// How often a change of modules is made anew because others changed them meanwhile.
+const TRIES_MAX: usize = 100;
 
 impl SessionDatastore {
     /// Installs, updates and removes modules, and switches features.
@@ -39,9 +44,23 @@ impl SessionDatastore {
         self.require_unrestricted("change-modules")?;
         let store = self.tree.store();
         let (dataspace, set) = store.schema_set_of(&self.tree)?;
-        let source = change.apply(&store.schema_set(&dataspace, &set)?.source)?;
         let removed = &change.remove;
-        self.upgrade(&source, ModuleUpgrade { removed, ..how }, note)
+        let mut tries = 0;
+        loop {
+            let base = store.schema_set(&dataspace, &set)?.source;
+            let source = change.apply(&base)?;
+            let based_on = Some(&base);
+            let how = ModuleUpgrade {
+                removed,
+                based_on,
+                ..how
+            };
+            tries += 1;
+            match self.upgrade(&source, how, note) {
+                Err(Error::Precondition) if tries < TRIES_MAX => {}
+                upgraded => return upgraded,
+            }
+        }
     }
 
     /// Replaces the modules, or reports what would happen. The data of running of modules that a connected
@@ -71,6 +90,7 @@ impl SessionDatastore {
                 comment: note.comment,
                 session: self.session.owner(),
                 removed: how.removed,
+                based_on: how.based_on,
                 structure_only_anchor: None,
             };
             let store = self.tree.store();

@@ -2,7 +2,7 @@
 
 use espalier_store::{Datastore, Error, EventLogState, EventSettings, Result, Tree};
 use espalier_yang::data::{Content, DataNode, DataTree};
-use espalier_yang::{ErrorTag, Schema};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
 use super::SessionDatastore;
 use super::call::{Call, READ};
@@ -59,7 +59,14 @@ impl SessionDatastore {
             let name = &*schema.node(node.node).name;
             match (name, &node.content) {
                 ("parent", Content::Value(value)) => parent = value.to_string(),
-                ("event-time", Content::Value(value)) => time = parse_time(&value.to_string()),
+                ("event-time", Content::Value(value)) => {
+                    let text = value.to_string();
+                    time = Some(parse_time(&text).ok_or_else(|| {
+                        let message = format!("“{text}” is not a time from 1970 to 9999");
+                        let error = DataError::new(ErrorTag::InvalidValue, message);
+                        error.of_type(ErrorType::Application).on_element(name)
+                    })?);
+                }
                 ("content", Content::Any(json)) => content.clone_from(json),
                 _ => {}
             }

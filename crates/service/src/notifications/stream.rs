@@ -1,6 +1,6 @@
 //! The event streams of an anchor.
 
-use espalier_store::{EventLogState, EventSettings, Timestamp};
+use espalier_store::{EventSettings, Timestamp, Tree};
 use espalier_yang::schema::NodeKind;
 use espalier_yang::{DataError, ErrorTag, Schema};
 
@@ -72,7 +72,7 @@ impl Stream {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn list(tree: &Tree) -> Result<Vec<StreamInfo>> {
+    pub fn list(tree: &Tree) -> espalier_store::Result<Vec<StreamInfo>> {
         let (settings, log) = (tree.event_settings()?, tree.event_log()?);
         let now = tree.store().now();
         let logged = match log.last {

@@ -145,6 +145,9 @@ impl Store {
         check_removed(schema, options.removed)?;
         let id = dataspace_id(snapshot, dataspace)?;
         let replaced = record(snapshot, id, name)?;
+        if options.based_on.is_some_and(|base| !replaced.is_of(base)) {
+            return Err(Error::Precondition);
+        }
         let old = self.compiled(snapshot, replaced.clone())?;
         let (layout, new_numbers) = node_dictionary::number(schema, snapshot)?;
         let unchanged = modules_precondition(snapshot, &replaced)?;

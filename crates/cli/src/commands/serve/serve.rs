@@ -54,6 +54,9 @@ const NO_DEFAULT_ANCHOR: &str = ": the store has no models for it, so that only 
 /// The interval of checking for confirmed commits that have expired.
 const EXPIRE_INTERVAL: Duration = Duration::from_millis(500);
 
+/// How long work that nobody waits for is waited for at the end.
+const SHUTDOWN_MAX: Duration = Duration::from_secs(2);
+
 /// The pause after each step of removing old buckets.
 const EXPIRY_PAUSE: Duration = Duration::from_millis(50);
 
@@ -155,6 +158,8 @@ impl Serve {
         serve::audit::stop(&service);
         served.store.driver().flush_all()?;
         tracing::info!("stopped");
+        // What still runs, as the compilation of modules for a client that has left, must not keep the process.
+        runtime.shutdown_timeout(SHUTDOWN_MAX);
         Ok(())
     }
 

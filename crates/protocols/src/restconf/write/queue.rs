@@ -2,6 +2,7 @@
 //! together: an edit does not occupy a thread while it waits for its turn, or for its write.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 use espalier_service::BegunChange;
@@ -83,7 +84,7 @@ impl WriteQueue {
     pub(super) async fn make(&self, write: Write) -> Result<Finished> {
         let (result, finished) = oneshot::channel();
         self.push(Queued { write, result });
-        // Only a panic drops the other side.
+        // Only a panic, or a shutdown, drops the other side.
         finished.await.map_err(|error| Failure::internal(&error))
     }
 
@@ -98,11 +99,36 @@ impl WriteQueue {
     }
 
     fn start_thread(&self) {
-        let thread = Thread {
-            queue: self.clone(),
-            decides: true,
-        };
+        let thread = NewThread(Some(self.clone()));
         spawn_blocking(move || thread.run());
+    }
+}
+
+/// A thread that is to be started. If it is dropped instead, the runtime shuts down: then nobody makes the edits any more.
+struct NewThread(Option<WriteQueue>);
+
+impl NewThread {
+    fn run(mut self) {
+        if let Some(queue) = self.0.take() {
+            let thread = Thread {
+                queue,
+                decides: true,
+            };
+            thread.run();
+        }
+    }
+}
+
+impl Drop for NewThread {
+    fn drop(&mut self) {
+        let Some(queue) = self.0.take() else { return };
+        let mut state = queue.0.lock();
+        state.threads -= 1;
+        state.has_decider = false;
+        let waiting = mem::take(&mut state.waiting);
+        drop(state);
+        // Their callers get an error.
+        drop(waiting);
     }
 }
 
@@ -204,5 +230,28 @@ impl Begun {
             None => Finished::Alone(write),
         };
         result.send(finished).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each thread that was not started started another one, without end.
+    #[test]
+    fn no_thread_is_started_while_the_runtime_shuts_down() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().build();
+        let runtime = runtime.expect("a runtime");
+        let handle = runtime.handle().clone();
+        runtime.shutdown_background();
+        let queue = WriteQueue::default();
+        {
+            let mut state = queue.0.lock();
+            (state.threads, state.has_decider) = (1, true);
+        }
+        let _context = handle.enter();
+        queue.start_thread();
+        let state = queue.0.lock();
+        assert_eq!((state.threads, state.has_decider), (0, false));
     }
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use espalier_store::{Datastore, Result, Timestamp};
+use espalier_yang::ErrorTag;
 use espalier_yang::data::{Content, DataTree};
 
+use super::parameters::parameter_error;
 use crate::datastore::SessionDatastore;
 use crate::notifications::{
     Encoding, EventFilter, GivenFilter, Request, StreamFilter, StreamTarget, SubscriptionError,
@@ -19,11 +21,11 @@ pub(super) fn establish(of: &SessionDatastore, call: &OperationCall) -> Result<D
     let target = StreamTarget {
         stream,
         filter: filter(of, call, Request::Establish)?,
-        start: time(call, "replay-start-time"),
+        start: time(call, "replay-start-time")?,
     };
     let terms = Terms {
         target: Target::Stream(target),
-        stop: time(call, "stop-time"),
+        stop: time(call, "stop-time")?,
     };
     let (id, revised) = of.establish(&call.schema, terms, encoding(call)?)?;
     let operation = Some(call.operation());
@@ -38,7 +40,7 @@ pub(super) fn establish(of: &SessionDatastore, call: &OperationCall) -> Result<D
 
 pub(super) fn modify(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
     let filter = filter(of, call, Request::Modify)?;
-    of.modify_subscription(id(call), filter, time(call, "stop-time"))?;
+    of.modify_subscription(id(call), filter, time(call, "stop-time")?)?;
     Ok(DataTree::default())
 }
 
@@ -57,8 +59,19 @@ fn id(call: &OperationCall) -> SubscriptionId {
     SubscriptionId(id.unwrap_or_default())
 }
 
-fn time(call: &OperationCall, name: &str) -> Option<Timestamp> {
-    call.argument(name).and_then(|text| parse_time(&text))
+/// A time of the input. Those before 1970 cannot be represented.
+fn time(call: &OperationCall, name: &'static str) -> Result<Option<Timestamp>> {
+    let Some(text) = call.argument(name) else {
+        return Ok(None);
+    };
+    match parse_time(&text) {
+        Some(time) => Ok(Some(time)),
+        None => {
+            let message = format!("“{text}” is not a time from 1970 to 9999");
+            let error = parameter_error(ErrorTag::InvalidValue, message);
+            Err(error.on_element(name).into())
+        }
+    }
 }
 
 /// The encoding that is requested.

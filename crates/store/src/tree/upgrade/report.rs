@@ -1,6 +1,7 @@
 //! Options and result of a change of modules.
 
 use crate::tree::Datastore;
+use espalier_yang::schema::SchemaSource;
 
 /// Maximum number of listed places of a datastore; the others are only counted.
 pub const PLACES_MAX: usize = 100;
@@ -51,6 +52,9 @@ pub struct UpgradeOptions<'a> {
     /// Modules that the new schema must not implement. The compiler implements a module that others augment, deviate or
     /// refer to, also if it is not among those to implement.
     pub removed: &'a [String],
+    /// The modules that the new ones were made from. If the schema set has others, the change fails with
+    /// [`Error::Precondition`](crate::Error::Precondition).
+    pub based_on: Option<&'a SchemaSource>,
     /// An anchor whose data, from now on, must conform only to the structure of its modules.
     pub structure_only_anchor: Option<&'a str>,
 }

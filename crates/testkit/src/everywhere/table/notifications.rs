@@ -92,6 +92,14 @@ fn establishing() -> Case {
                 "stop-time":"2020-01-01T00:00:00Z"}}"#,
             ),
         )
+        // Such a time was taken for none.
+        .fails(
+            "invalid-value",
+            establish(
+                r#"{"ietf-subscribed-notifications:input":{"stream":"NETCONF",
+                "stop-time":"1969-01-01T00:00:00Z"}}"#,
+            ),
+        )
 }
 
 fn ending() -> Case {
