@@ -171,7 +171,7 @@ fn a_replay_begins_with_what_is_left() {
         });
     assert_eq!(replayed(&mut subscription), (40..50).collect::<Vec<_>>());
     let streams = fixture.running().streams().unwrap();
-    assert_eq!(streams[0].created, Some(NOON));
+    assert_eq!(streams[0].created, NOON);
     assert_eq!(streams[0].aged, Some(after_ms(39_000)));
 }
 
