@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use crate::definition::{Definition, Kind, Origin};
 use crate::document::{self, Document};
-use crate::index_values::{Source, Values};
+use crate::index_values::{IndexedDocument, Source, Values};
 use crate::layout::Keys;
 use crate::limits::COMPONENTS_MAX;
 use crate::{Error, ErrorKind, Policy, Query, Result, Value};
@@ -44,15 +44,17 @@ impl<T: Document> Shape<T> {
 
     /// The values of a document in each index.
     pub(crate) fn values(&self, document: &T) -> Result<Vec<Values>> {
+        let document = IndexedDocument::new(document);
         let indexes = self.indexes.iter();
-        indexes.map(|index| index.values(document)).collect()
+        indexes.map(|index| index.values_of(&document)).collect()
     }
 
     /// Like [`Self::values`], for the cache: if a document violates an unbuilt index, it has no values there;
     /// the build reports the error.
     pub(crate) fn values_for_cache(&self, document: &T) -> Result<Vec<Values>> {
+        let document = IndexedDocument::new(document);
         let indexes = self.indexes.iter();
-        let values = indexes.map(|index| match index.values(document) {
+        let values = indexes.map(|index| match index.values_of(&document) {
             Err(_) if !index.is_built => Ok(Values::new()),
             values => values,
         });
@@ -104,6 +106,10 @@ impl<T: Document> Shape<T> {
 
 impl<T: Document> BoundIndex<T> {
     pub(crate) fn values(&self, document: &T) -> Result<Values> {
+        self.values_of(&IndexedDocument::new(document))
+    }
+
+    fn values_of(&self, document: &IndexedDocument<'_, T>) -> Result<Values> {
         self.source.values(&self.name, self.kind, document)
     }
 

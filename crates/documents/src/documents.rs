@@ -13,7 +13,7 @@ use crate::layout::Storage;
 use crate::row_reader::{Reader, View};
 use crate::shared_state::Core;
 use crate::transaction::Transaction;
-use crate::{Error, ErrorKind, Finding, Policy, Result};
+use crate::{Error, ErrorKind, Finding, JsonDocument, Policy, Result};
 
 /// Collections below a prefix of a key space. Cheap to clone; may be shared between threads.
 ///
@@ -87,6 +87,15 @@ impl Documents {
     /// Opens a collection of JSON documents with the stored indexes, and with the stored policy or another
     /// one. If a program declares indexes by functions, it is read-only.
     pub fn open(&self, name: &str, policy: Option<Policy>) -> Result<Collection<Json>> {
+        Collection::stored(self, name, policy)
+    }
+
+    /// Like [`Self::open`], with documents as text: for what serves them, and for caches, which need less memory.
+    pub fn open_text(
+        &self,
+        name: &str,
+        policy: Option<Policy>,
+    ) -> Result<Collection<JsonDocument>> {
         Collection::stored(self, name, policy)
     }
 

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -11,7 +12,7 @@ use crate::definition::{Kind, Origin};
 use crate::document::Document;
 use crate::limits::VALUES_MAX;
 use crate::value::from_json;
-use crate::{Error, ErrorKind, Result, Value};
+use crate::{Error, ErrorKind, JsonDocument, Result, Value};
 
 /// The values of a document in one index, sorted, each once.
 pub(crate) type Values = SmallVec<[Value; 1]>;
@@ -48,12 +49,17 @@ impl<T: Document> Source<T> {
     }
 
     /// The values of a document.
-    pub(crate) fn values(&self, name: &str, kind: Kind, document: &T) -> Result<Values> {
+    pub(crate) fn values(
+        &self,
+        name: &str,
+        kind: Kind,
+        document: &IndexedDocument<'_, T>,
+    ) -> Result<Values> {
         let mut values = Values::new();
         match self {
-            Self::Program(function, _) => function(document, &mut values),
+            Self::Program(function, _) => function(document.document, &mut values),
             Self::Fields(fields) => {
-                let found = fields_of(fields, kind, &*as_json(document)?, &mut values);
+                let found = fields_of(fields, kind, document.json()?, &mut values);
                 found.map_err(|error| error.at(format_args!("index {name:?}")))?;
             }
             Self::Unknown(_) => {
@@ -85,9 +91,35 @@ fn normalize(name: &str, values: &mut Values) -> Result<()> {
         .map_err(|error| error.at(format_args!("index {name:?}")))
 }
 
+/// A document whose values are computed. Its JSON is made once for all indexes over members.
+pub(crate) struct IndexedDocument<'a, T> {
+    document: &'a T,
+    json: OnceCell<Cow<'a, Json>>,
+}
+
+impl<'a, T: Document> IndexedDocument<'a, T> {
+    pub(crate) fn new(document: &'a T) -> Self {
+        Self {
+            document,
+            json: OnceCell::new(),
+        }
+    }
+
+    fn json(&self) -> Result<&Json> {
+        if let Some(json) = self.json.get() {
+            return Ok(json);
+        }
+        let json = as_json(self.document)?;
+        Ok(self.json.get_or_init(|| json))
+    }
+}
+
 fn as_json<T: Document>(document: &T) -> Result<Cow<'_, Json>> {
     if let Some(json) = (document as &dyn Any).downcast_ref::<Json>() {
         return Ok(Cow::Borrowed(json));
+    }
+    if let Some(document) = (document as &dyn Any).downcast_ref::<JsonDocument>() {
+        return Ok(Cow::Owned(document.to_json()));
     }
     let json = serde_json::to_value(document);
     json.map(Cow::Owned)

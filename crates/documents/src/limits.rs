@@ -55,3 +55,6 @@ pub const RECENT_BYTES: usize = 64 << 20;
 /// How long a cache may lag behind the commits of other processes after the engine reports them, in
 /// milliseconds. Engines that are polled (LMDB, SQLite) report them within 10 ms.
 pub const STALE_MS_MAX: u64 = 100;
+
+/// Documents of a collection that a cache holds, and values of one of its indexes. Beyond that, reads go to the engine.
+pub const CACHED_MAX: usize = u32::MAX as usize;

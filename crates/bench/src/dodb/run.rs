@@ -9,6 +9,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use super::cars::{Car, Groups, cars, color, name, second_tag, tag};
+use super::memory;
 use crate::configuration::{Configuration, RawClient, StoreLocation};
 use crate::figures::Figures;
 use crate::harness::{Repetitions, Timing, cpu_time, measure, run_threads};
@@ -67,6 +68,9 @@ pub fn run(dodb: &Dodb, output: &mut Output) -> Result<()> {
                 }
                 fixture.insert_one_by_one()?;
                 fixture.insert_by_threads()?;
+                if is_last && policy == Policy::Cached {
+                    fixture.load_cache()?;
+                }
             }
         }
     }
@@ -358,6 +362,22 @@ impl<'a> Fixture<'a> {
             .add_row(&row.note("per car, over all threads; concurrent calls share a commit"))?;
         self.documents.flush()?;
         Ok(())
+    }
+
+    /// Loads the cache from the store: time, and memory as a multiple of the JSON of the documents.
+    fn load_cache(&mut self) -> Result<()> {
+        let (documents, count) = (&self.documents, self.cars.count()?);
+        let json = memory::json_bytes(&self.cars)?;
+        let typed = memory::load(|| Ok(cars(Policy::Cached).open(documents)?))?;
+        let text = memory::load_text(documents, count)?;
+        let times = |bytes: u64| bytes as f64 / json as f64;
+        let row = self.row("load the cache", count).timed(&typed.timing);
+        self.output.add_row(&row.note(format!(
+            "memory of {} MB of JSON with three indexes: typed x{:.2}, as JSON text x{:.2}",
+            json / 1_000_000,
+            times(typed.bytes),
+            times(text.bytes)
+        )))
     }
 }
 

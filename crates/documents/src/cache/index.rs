@@ -1,95 +1,185 @@
 //! One index in memory.
 
-use std::collections::{BTreeSet, HashMap};
-use std::hint::black_box;
+use std::hash::BuildHasher;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use espalier_keyspace::{Direction, KeyRange};
 use foldhash::fast::RandomState;
 
+use super::hash_slots::HashSlots;
 use super::memory_indexes::Hit;
 use super::postings::Postings;
+use super::resident_documents::ResidentDocuments;
+use super::slab::Slab;
+use super::slot_runs::SlotRuns;
+use super::value_bytes::ValueBytes;
 use crate::value::Bytes;
 use crate::{Query, Value};
 
+// Each value is stored once; the hash table and the order refer to it: docs/decisions/0079.
 /// A map from values to documents.
 pub(super) struct Index<T> {
-    by_value: HashMap<Bytes, Postings<T>, RandomState>,
-    /// The sorted values, for range queries.
-    sorted: BTreeSet<Bytes>,
+    values: Slab<IndexedValue<T>>,
+    /// The slots of the values, by the hash of the value.
+    by_value: HashSlots,
+    hasher: RandomState,
+    /// The slots of the values in order, for range queries.
+    sorted: SlotRuns,
     /// The largest number of components of a value so far.
     components: usize,
+}
+
+/// A value and its documents.
+struct IndexedValue<T> {
+    full: ValueBytes,
+    postings: Postings<T>,
+}
+
+impl<T> Default for IndexedValue<T> {
+    fn default() -> Self {
+        Self {
+            full: ValueBytes::default(),
+            postings: Postings::default(),
+        }
+    }
 }
 
 impl<T> Index<T> {
     pub(super) fn new() -> Self {
         Self {
-            by_value: HashMap::default(),
-            sorted: BTreeSet::new(),
+            values: Slab::default(),
+            by_value: HashSlots::default(),
+            hasher: RandomState::default(),
+            sorted: SlotRuns::default(),
             components: 0,
         }
     }
 
-    /// Inserts a document, or replaces the older one with its key.
-    pub(super) fn insert(&mut self, value: &Value, key: u64, document: Option<&Arc<T>>) {
-        self.components = self.components.max(value.components());
-        let document = document.cloned();
-        if let Some(postings) = self.by_value.get_mut(value.full()) {
-            postings.insert(key, document);
-            return;
-        }
-        let full = Bytes::from_slice(value.full());
-        self.sorted.insert(full.clone());
-        self.by_value.insert(full, Postings::of(key, document));
+    /// Whether so many more values can be inserted.
+    pub(super) fn has_room(&self, more: usize) -> bool {
+        self.values.has_room(more)
     }
 
-    /// Removes a document.
-    pub(super) fn remove(&mut self, value: &Value, key: u64) {
-        let is_empty = self
-            .by_value
-            .get_mut(value.full())
-            .is_some_and(|postings| postings.remove(key));
-        if is_empty {
-            self.by_value.remove(value.full());
-            self.sorted.remove(value.full());
+    /// Inserts a document, and returns the slot of the value.
+    pub(super) fn insert(
+        &mut self,
+        value: &Value,
+        document: u32,
+        documents: &ResidentDocuments<T>,
+    ) -> u32 {
+        self.components = self.components.max(value.components());
+        let full = value.full();
+        if let Some(slot) = self.slot(full) {
+            let order = documents.order(documents.key(document));
+            let postings = &mut self.values.get_mut(slot).postings;
+            postings.insert(document, order);
+            return slot;
         }
+        let slot = self.values.insert(IndexedValue {
+            full: ValueBytes::of(full),
+            postings: Postings::One(document, documents.document(document).cloned()),
+        });
+        let hash = self.hasher.hash_one(full);
+        self.by_value.insert(hash, slot);
+        let values = &self.values;
+        self.sorted
+            .insert(slot, |other| values.get(other).full.as_slice().cmp(full));
+        slot
+    }
+
+    /// Removes a document from a value.
+    pub(super) fn remove(
+        &mut self,
+        value: &Value,
+        document: u32,
+        documents: &ResidentDocuments<T>,
+    ) {
+        if let Some(slot) = self.slot(value.full()) {
+            self.remove_from_slot(slot, document, documents);
+        }
+    }
+
+    /// Removes a document from the value of a slot.
+    pub(super) fn remove_from_slot(
+        &mut self,
+        slot: u32,
+        document: u32,
+        documents: &ResidentDocuments<T>,
+    ) {
+        let order = documents.order(documents.key(document));
+        let postings = &mut self.values.get_mut(slot).postings;
+        if !postings.remove(document, order) {
+            return;
+        }
+        let removed = self.values.get(slot).full.as_slice();
+        let hash = self.hasher.hash_one(removed);
+        self.by_value.remove(hash, slot);
+        let values = &self.values;
+        self.sorted
+            .remove(|other| values.get(other).full.as_slice().cmp(removed));
+        self.values.remove(slot);
+    }
+
+    /// The slot of a value.
+    fn slot(&self, full: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(full);
+        let is_value = |slot: u32| self.values.get(slot).full.as_slice() == full;
+        self.by_value.find(hash, is_value)
+    }
+
+    fn postings(&self, value: &Value) -> Option<&Postings<T>> {
+        let slot = self.slot(value.full())?;
+        Some(&self.values.get(slot).postings)
     }
 
     /// The document that has exactly this value; if there are several, the one with the smallest key.
-    pub(super) fn get(&self, value: &Value) -> Option<(u64, Option<&Arc<T>>)> {
-        self.by_value.get(value.full())?.first()
+    /// Its slot, and the document itself if it is stored here.
+    pub(super) fn get(&self, value: &Value) -> Option<(u32, Option<&Arc<T>>)> {
+        self.postings(value)?.first()
     }
 
-    /// The documents that match a query, if the documents are cached.
-    pub(super) fn documents(&self, query: &Query) -> Vec<(u64, Arc<T>)> {
-        if let Some(value) = query.unlimited_value() {
-            return documents(&self.listed(value));
-        }
-        let hits = self.find(query).into_iter();
-        hits.filter_map(|hit| Some((hit.key, hit.document?)))
-            .collect()
-    }
-
-    /// The documents whose value equals or begins with a value: keys, and the documents if they are cached.
-    pub(super) fn listed(&self, value: &Value) -> Vec<(u64, Option<&Arc<T>>)> {
+    /// The documents whose value equals or begins with a value.
+    pub(super) fn listed(&self, value: &Value) -> Vec<u32> {
         let mut listed = Vec::new();
         if value.components() >= self.components {
-            if let Some(postings) = self.by_value.get(value.full()) {
+            if let Some(postings) = self.postings(value) {
                 postings.list(&mut listed);
             }
             return listed;
         }
-        for full in self.sorted.range(bounds(&Query::value(value))) {
-            if let Some(postings) = self.by_value.get(full) {
-                postings.list(&mut listed);
-            }
+        for slot in self.range(&Query::value(value)) {
+            self.values.get(slot).postings.list(&mut listed);
         }
         listed
     }
 
+    /// The slots of the values that can match a query, in order.
+    fn range(&self, query: &Query) -> impl DoubleEndedIterator<Item = u32> {
+        let (from, to) = bounds(query);
+        let before = |bound: &[u8]| {
+            let is_before = |slot: u32| self.values.get(slot).full.as_slice() < bound;
+            self.sorted.position(is_before)
+        };
+        let after = |bound: &[u8]| {
+            let is_before = |slot: u32| self.values.get(slot).full.as_slice() <= bound;
+            self.sorted.position(is_before)
+        };
+        let from = match &from {
+            Bound::Included(bound) => before(bound),
+            Bound::Excluded(bound) => after(bound),
+            Bound::Unbounded => before(&[]),
+        };
+        let to = match &to {
+            Bound::Included(bound) => after(bound),
+            Bound::Excluded(bound) => before(bound),
+            Bound::Unbounded => self.sorted.end(),
+        };
+        self.sorted.range(from, to)
+    }
+
     /// The entries that match a query.
-    pub(super) fn find(&self, query: &Query) -> Vec<Hit<T>> {
+    pub(super) fn find(&self, query: &Query, documents: &ResidentDocuments<T>) -> Vec<Hit<T>> {
         if query.is_always_empty {
             return Vec::new();
         }
@@ -97,58 +187,90 @@ impl<T> Index<T> {
             && query.after.is_none()
             && value.components() >= self.components
         {
-            let postings = self.by_value.get(value.full());
-            return postings.map_or_else(Vec::new, |postings| {
-                postings.select(query.direction, query.offset, query.limit)
-            });
+            let postings = self.postings(value);
+            return postings.map_or_else(Vec::new, |postings| select(postings, query, documents));
         }
-        let mut hits = Vec::new();
-        let mut rest = query.offset;
-        let mut visit = |full: &Bytes| {
-            let Some(postings) = self.by_value.get(full) else {
-                return;
-            };
-            postings.each(query.direction, &mut |key, document| {
-                if hits.len() >= query.limit || !query.matches(full, key) {
-                    return;
-                }
-                if rest > 0 {
-                    rest -= 1;
-                    return;
-                }
-                hits.push(Hit {
-                    key,
-                    full: Some(full.clone()),
-                    document: document.cloned(),
-                });
-            });
+        let mut visit = MatchVisit {
+            query,
+            documents,
+            hits: Vec::new(),
+            rest: query.offset,
         };
-        let values = self.sorted.range(bounds(query));
+        let values = self.range(query).map(|slot| self.values.get(slot));
         match query.direction {
-            Direction::Forward => values.for_each(&mut visit),
-            Direction::Backward => values.rev().for_each(&mut visit),
+            Direction::Forward => values.for_each(|value| visit.value(value)),
+            Direction::Backward => values.rev().for_each(|value| visit.value(value)),
         }
-        hits
+        visit.hits
     }
 }
 
-/// How many documents are prefetched into the CPU cache at a time.
-const PREFETCHED_DOCUMENTS: usize = 32;
-
-/// The documents of a list of keys.
-pub(super) fn documents<T>(listed: &[(u64, Option<&Arc<T>>)]) -> Vec<(u64, Arc<T>)> {
-    let mut documents = Vec::with_capacity(listed.len());
-    for part in listed.chunks(PREFETCHED_DOCUMENTS) {
-        // Cloning an `Arc` is an atomic addition, which stalls until its memory is loaded; plain reads are
-        // loaded in parallel. With the reads first, 5,000 of 250,000 documents take less than half the time.
-        let cached = part.iter().filter_map(|(_, document)| *document);
-        black_box(cached.map(Arc::strong_count).sum::<usize>());
-        documents.extend(
-            part.iter()
-                .filter_map(|(key, document)| Some((*key, Arc::clone((*document)?)))),
-        );
+/// The documents of a value within the limits of a query.
+fn select<T>(
+    postings: &Postings<T>,
+    query: &Query,
+    documents: &ResidentDocuments<T>,
+) -> Vec<Hit<T>> {
+    let hit = |slot: u32| Hit {
+        key: documents.key(slot),
+        full: None,
+        document: documents.document(slot).cloned(),
+    };
+    let (offset, limit) = (query.offset, query.limit);
+    match query.direction {
+        Direction::Forward => {
+            let selected = postings.iter().skip(offset).take(limit);
+            selected.map(hit).collect()
+        }
+        Direction::Backward => {
+            let selected = postings.iter().rev().skip(offset).take(limit);
+            selected.map(hit).collect()
+        }
     }
-    documents
+}
+
+/// Collects the entries that match a query.
+struct MatchVisit<'a, T> {
+    query: &'a Query,
+    documents: &'a ResidentDocuments<T>,
+    hits: Vec<Hit<T>>,
+    /// How many entries are still to be skipped.
+    rest: usize,
+}
+
+impl<T> MatchVisit<'_, T> {
+    fn value(&mut self, value: &IndexedValue<T>) {
+        if self.hits.len() >= self.query.limit {
+            return;
+        }
+        let full = value.full.as_slice();
+        match self.query.direction {
+            Direction::Forward => value
+                .postings
+                .iter()
+                .for_each(|slot| self.entry(full, slot)),
+            Direction::Backward => {
+                let slots = value.postings.iter().rev();
+                slots.for_each(|slot| self.entry(full, slot));
+            }
+        }
+    }
+
+    fn entry(&mut self, full: &[u8], slot: u32) {
+        let key = self.documents.key(slot);
+        if self.hits.len() >= self.query.limit || !self.query.matches(full, key) {
+            return;
+        }
+        if self.rest > 0 {
+            self.rest -= 1;
+            return;
+        }
+        self.hits.push(Hit {
+            key,
+            full: Some(Bytes::from_slice(full)),
+            document: self.documents.document(slot).map(Arc::clone),
+        });
+    }
 }
 
 /// The range of values that can match a query.

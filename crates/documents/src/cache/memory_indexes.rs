@@ -1,19 +1,21 @@
 //! Indexes, and depending on the policy documents, in memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use espalier_keyspace::{Direction, Version};
+use espalier_keyspace::Version;
 use parking_lot::RwLock;
 
 use super::document_state::DocumentState;
-use super::index::{Index, documents};
+use super::index::Index;
+use super::resident_documents::{ResidentDocument, ResidentDocuments};
 use crate::bound_definition::Shape;
 use crate::document::Document;
 use crate::index_values::Values;
+use crate::limits::CACHED_MAX;
 use crate::set_operation::{SetOperation, combine};
 use crate::value::Bytes;
-use crate::{Query, Result, Selection, Value};
+use crate::{Error, Query, Result, Selection, Value};
 
 /// A match of a query in memory.
 pub(crate) struct Hit<T> {
@@ -30,33 +32,29 @@ pub(crate) struct Resident<T> {
 }
 
 pub(super) struct ResidentState<T> {
-    documents: BTreeMap<u64, ResidentDocument<T>>,
+    documents: ResidentDocuments<T>,
     indexes: Vec<Index<T>>,
+    /// If the policy does not keep documents: the entries of each, by its slot, so that they can be removed.
+    entries: HashMap<u32, Box<[ResidentEntry]>>,
     /// The versions at which documents were deleted, until no older state can arrive.
     deleted: HashMap<u64, Version>,
     /// The number of commits that are certainly included.
     pub(super) sequence: u64,
 }
 
-/// A cached document, or its values.
-struct ResidentDocument<T> {
-    version: Version,
-    hash: u64,
-    content: ResidentContent<T>,
-}
-
-enum ResidentContent<T> {
-    Document(Arc<T>),
-    /// Its values in each index, so that its entries can be removed.
-    Values(Box<[Values]>),
+/// A document's entry in an index: the number of the index, and the slot of the value.
+struct ResidentEntry {
+    index: u32,
+    value: u32,
 }
 
 impl<T: Document> Resident<T> {
     pub(super) fn new(indexes: usize) -> Self {
         Self {
             state: RwLock::new(ResidentState {
-                documents: BTreeMap::new(),
+                documents: ResidentDocuments::new(),
                 indexes: (0..indexes).map(|_| Index::new()).collect(),
+                entries: HashMap::new(),
                 deleted: HashMap::new(),
                 sequence: 0,
             }),
@@ -65,38 +63,53 @@ impl<T: Document> Resident<T> {
 
     /// The number of documents.
     pub(crate) fn count(&self) -> u64 {
-        self.state.read().documents.len() as u64
+        self.state.read().documents.count()
     }
 
     /// A document.
     pub(crate) fn get(&self, key: u64) -> Option<Arc<T>> {
-        match &self.state.read().documents.get(&key)?.content {
-            ResidentContent::Document(document) => Some(Arc::clone(document)),
-            ResidentContent::Values(_) => None,
-        }
+        self.state.read().documents.get(key)?.document.clone()
     }
 
     /// The hash of a document's row.
     pub(super) fn hash_of(&self, key: u64) -> Option<u64> {
         let state = self.state.read();
-        state.documents.get(&key).map(|current| current.hash)
+        state.documents.get(key).map(|current| current.hash)
     }
 
     /// The document that has a value.
     pub(crate) fn get_by(&self, slot: usize, value: &Value) -> Option<(u64, Option<Arc<T>>)> {
         let state = self.state.read();
-        let (key, document) = state.indexes[slot].get(value)?;
-        Some((key, document.cloned()))
+        let (found, document) = state.indexes[slot].get(value)?;
+        let document = document.or_else(|| state.documents.document(found));
+        Some((state.documents.key(found), document.cloned()))
+    }
+
+    /// Like [`Self::get_by`], without the key, which needs another access to memory.
+    pub(crate) fn document_by(&self, slot: usize, value: &Value) -> Option<Arc<T>> {
+        let state = self.state.read();
+        let (found, document) = state.indexes[slot].get(value)?;
+        let document = document.or_else(|| state.documents.document(found));
+        document.cloned()
     }
 
     /// The entries that match a query.
     pub(crate) fn find(&self, slot: usize, query: &Query) -> Vec<Hit<T>> {
-        self.state.read().indexes[slot].find(query)
+        let state = self.state.read();
+        state.indexes[slot].find(query, &state.documents)
     }
 
-    /// The documents that match a query.
+    /// The documents that match a query, if the documents are cached.
     pub(crate) fn documents(&self, slot: usize, query: &Query) -> Vec<(u64, Arc<T>)> {
-        self.state.read().indexes[slot].documents(query)
+        if let Some(value) = query.unlimited_value() {
+            let state = self.state.read();
+            return state
+                .documents
+                .documents(&state.indexes[slot].listed(value));
+        }
+        let hits = self.find(slot, query).into_iter();
+        hits.filter_map(|hit| Some((hit.key, hit.document?)))
+            .collect()
     }
 
     /// The intersection or the union of the documents that have these values.
@@ -107,41 +120,21 @@ impl<T: Document> Resident<T> {
         operation: SetOperation,
     ) -> Vec<(u64, Arc<T>)> {
         let state = self.state.read();
-        let lists = values.iter().map(|value| state.indexes[slot].listed(value));
-        documents(&combine(lists.collect(), operation))
+        let lists = values.iter().map(|value| state.keyed(slot, value));
+        let combined = combine(lists.collect(), operation).into_iter();
+        let slots: Vec<_> = combined.map(|(_, slot)| slot).collect();
+        state.documents.documents(&slots)
     }
 
     /// The keys of the documents that have a value.
     pub(crate) fn keys(&self, slot: usize, value: &Value) -> Vec<u64> {
-        let state = self.state.read();
-        let listed = state.indexes[slot].listed(value).into_iter();
-        listed.map(|(key, _)| key).collect()
+        let keyed = self.state.read().keyed(slot, value).into_iter();
+        keyed.map(|(key, _)| key).collect()
     }
 
     /// Documents in the order of keys.
     pub(crate) fn list(&self, selection: &Selection) -> Vec<(u64, Arc<T>)> {
-        let before = selection.before.unwrap_or(u64::MAX);
-        if selection.from >= before {
-            return Vec::new();
-        }
-        let state = self.state.read();
-        let range = state.documents.range(selection.from..before);
-        let document = |(key, current): (&u64, &ResidentDocument<T>)| match &current.content {
-            ResidentContent::Document(document) => Some((*key, Arc::clone(document))),
-            ResidentContent::Values(_) => None,
-        };
-        let (offset, limit) = (selection.offset, selection.limit);
-        match selection.direction {
-            Direction::Forward => range
-                .skip(offset)
-                .take(limit)
-                .filter_map(document)
-                .collect(),
-            Direction::Backward => {
-                let range = range.rev().skip(offset).take(limit);
-                range.filter_map(document).collect()
-            }
-        }
+        self.state.read().documents.list(selection)
     }
 
     /// Applies the changes of a commit; `before` is the number of commits in its snapshot.
@@ -204,15 +197,22 @@ pub(super) enum SameVersion {
 }
 
 impl<T: Document> ResidentState<T> {
+    /// The keys and the slots of the documents that have a value.
+    fn keyed(&self, slot: usize, value: &Value) -> Vec<(u64, u32)> {
+        let listed = self.indexes[slot].listed(value).into_iter();
+        listed
+            .map(|document| (self.documents.key(document), document))
+            .collect()
+    }
+
     /// The keys of the documents in a range.
     pub(super) fn keys(&self, from: u64, before: u64) -> impl Iterator<Item = u64> {
-        let range = self.documents.range(from..before.max(from));
-        range.map(|(key, _)| *key)
+        self.documents.keys(from, before)
     }
 
     /// The version of the cached state of a document.
     fn version_of(&self, key: u64) -> Option<Version> {
-        let current = self.documents.get(&key).map(|current| current.version);
+        let current = self.documents.get(key).map(|current| current.version);
         current.max(self.deleted.get(&key).copied())
     }
 
@@ -242,46 +242,69 @@ impl<T: Document> ResidentState<T> {
             Some(values) => values,
             None => shape.values_for_cache(&present.document)?,
         };
+        self.check_room(&values)?;
         self.remove(shape, key)?;
         if !self.deleted.is_empty() {
             self.deleted.remove(&key);
         }
         let keeps = shape.policy.keeps_documents();
-        let document = keeps.then_some(&present.document);
-        for (index, values) in self.indexes.iter_mut().zip(&values) {
-            for value in values {
-                index.insert(value, key, document);
-            }
-        }
-        let content = if keeps {
-            ResidentContent::Document(present.document)
-        } else {
-            ResidentContent::Values(values.into())
-        };
-        let current = ResidentDocument {
+        let document = self.documents.insert(ResidentDocument {
+            key,
             version: update.version,
             hash: present.hash,
-            content,
-        };
-        self.documents.insert(key, current);
+            document: keeps.then_some(present.document),
+        });
+        let mut entries = Vec::new();
+        for (number, (index, values)) in (0..).zip(self.indexes.iter_mut().zip(&values)) {
+            for value in values {
+                let value = index.insert(value, document, &self.documents);
+                if !keeps {
+                    entries.push(ResidentEntry {
+                        index: number,
+                        value,
+                    });
+                }
+            }
+        }
+        if !keeps {
+            self.entries.insert(document, entries.into());
+        }
         Ok(())
     }
 
+    /// Fails if a document with these values might not fit.
+    fn check_room(&self, values: &[Values]) -> Result<()> {
+        let mut indexes = self.indexes.iter().zip(values);
+        if self.documents.has_room() && indexes.all(|(index, values)| index.has_room(values.len()))
+        {
+            return Ok(());
+        }
+        Err(Error::limit(format!(
+            "the cache is full: it holds at most {CACHED_MAX} documents, and as many values of an index"
+        )))
+    }
+
     fn remove(&mut self, shape: &Shape<T>, key: u64) -> Result<()> {
-        let Some(current) = self.documents.remove(&key) else {
+        let Some(document) = self.documents.slot(key) else {
             return Ok(());
         };
-        let computed;
-        let values: &[Values] = match &current.content {
-            ResidentContent::Document(document) => {
-                computed = shape.values_for_cache(document)?;
-                &computed
+        match self.documents.document(document) {
+            Some(removed) => {
+                let values = shape.values_for_cache(removed)?;
+                for (index, values) in self.indexes.iter_mut().zip(&values) {
+                    for value in values {
+                        index.remove(value, document, &self.documents);
+                    }
+                }
             }
-            ResidentContent::Values(values) => values,
-        };
-        for (index, values) in self.indexes.iter_mut().zip(values) {
-            values.iter().for_each(|value| index.remove(value, key));
+            None => {
+                for entry in self.entries.remove(&document).into_iter().flatten() {
+                    let index = &mut self.indexes[entry.index as usize];
+                    index.remove_from_slot(entry.value, document, &self.documents);
+                }
+            }
         }
+        self.documents.remove(document);
         Ok(())
     }
 }

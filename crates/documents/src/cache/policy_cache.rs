@@ -23,6 +23,9 @@ pub(crate) struct Cache<T> {
     ram_version: AtomicU64,
 }
 
+/// The number of documents that are loaded at once into a cache that is not read yet.
+const LOADED_AT_ONCE: usize = 1024;
+
 enum CacheContent<T> {
     Disabled,
     Recent(Recent<T>),
@@ -110,8 +113,11 @@ impl<T: Document> Cache<T> {
             CacheContent::Recent(recent) => recent.catch_up(snapshot.version(), sequence),
             CacheContent::Resident(resident) => {
                 let included = resident.state.read().sequence;
-                if included != sequence || !self.is_following.load(Ordering::Acquire) {
-                    resident.reload(shape, snapshot)?;
+                match self.is_following.load(Ordering::Acquire) {
+                    true if included == sequence => {}
+                    true => resident.reload(shape, snapshot, usize::MAX)?,
+                    // Nobody reads it yet: it is loaded in parts, to need no memory for all changes at once.
+                    false => resident.reload(shape, snapshot, LOADED_AT_ONCE)?,
                 }
             }
         }

@@ -1,103 +1,73 @@
 //! The documents of one value of an index in memory.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use espalier_keyspace::Direction;
+use super::slot_runs::SlotRuns;
 
-use super::memory_indexes::Hit;
-use super::sorted_map::Runs;
-
-/// The documents of a value: keys, and the documents themselves if they are cached.
+/// The slots of the documents of a value, in the order of their keys.
 pub(super) enum Postings<T> {
-    One(u64, Option<Arc<T>>),
-    Many(Runs<Option<Arc<T>>>),
+    /// With the document itself, if the policy keeps documents: for a unique index, whose reads then do not go
+    /// through the slot. It takes the space of the pointer of the other case.
+    One(u32, Option<Arc<T>>),
+    /// Boxed: in a unique index, no value has several.
+    Many(Box<SlotRuns>),
+}
+
+impl<T> Default for Postings<T> {
+    fn default() -> Self {
+        Self::One(0, None)
+    }
 }
 
 impl<T> Postings<T> {
-    /// A list of one document.
-    pub(super) fn of(key: u64, document: Option<Arc<T>>) -> Self {
-        Self::One(key, document)
-    }
-
-    /// The document with the smallest key.
-    pub(super) fn first(&self) -> Option<(u64, Option<&Arc<T>>)> {
+    /// The document with the smallest key; the document itself, if it is stored here.
+    pub(super) fn first(&self) -> Option<(u32, Option<&Arc<T>>)> {
         match self {
-            Self::One(key, document) => Some((*key, document.as_ref())),
-            Self::Many(documents) => {
-                let (key, document) = documents.iter().next()?;
-                Some((key, document.as_ref()))
-            }
+            Self::One(slot, document) => Some((*slot, document.as_ref())),
+            Self::Many(slots) => slots.iter().next().map(|slot| (slot, None)),
         }
     }
 
-    /// Inserts a document, or replaces the older one with its key.
-    pub(super) fn insert(&mut self, key: u64, document: Option<Arc<T>>) {
+    /// Inserts a document; `order` compares the key of another one with its key.
+    pub(super) fn insert(&mut self, slot: u32, order: impl Fn(u32) -> Ordering) {
         match self {
-            Self::One(own_key, own_document) if *own_key == key => *own_document = document,
-            Self::One(own_key, own_document) => {
-                let mut both = Runs::default();
-                both.insert(*own_key, own_document.take());
-                both.insert(key, document);
-                *self = Self::Many(both);
+            Self::One(own, _) if *own == slot => {}
+            Self::One(own, _) => {
+                let mut both = SlotRuns::default();
+                both.insert(*own, |_| Ordering::Equal);
+                both.insert(slot, order);
+                *self = Self::Many(Box::new(both));
             }
-            Self::Many(documents) => documents.insert(key, document),
+            Self::Many(slots) => slots.insert(slot, order),
         }
     }
 
     /// Removes a document; returns whether the list is empty now.
-    pub(super) fn remove(&mut self, key: u64) -> bool {
+    pub(super) fn remove(&mut self, slot: u32, order: impl Fn(u32) -> Ordering) -> bool {
         match self {
-            Self::One(own_key, _) => *own_key == key,
-            Self::Many(documents) => {
-                documents.remove(key);
-                documents.is_empty()
+            Self::One(own, _) => *own == slot,
+            Self::Many(slots) => {
+                slots.remove(order);
+                slots.is_empty()
             }
         }
     }
 
     /// Appends all documents to a list.
-    pub(super) fn list<'a>(&'a self, listed: &mut Vec<(u64, Option<&'a Arc<T>>)>) {
+    pub(super) fn list(&self, listed: &mut Vec<u32>) {
         match self {
-            Self::One(key, document) => listed.push((*key, document.as_ref())),
-            Self::Many(documents) => {
-                let documents = documents.iter();
-                listed.extend(documents.map(|(key, document)| (key, document.as_ref())));
-            }
+            Self::One(slot, _) => listed.push(*slot),
+            Self::Many(slots) => listed.extend(slots.iter()),
         }
     }
 
-    /// Calls `visit` with each document, in ascending or descending order of keys.
-    pub(super) fn each(&self, direction: Direction, visit: &mut dyn FnMut(u64, Option<&Arc<T>>)) {
-        match (self, direction) {
-            (Self::One(key, document), _) => visit(*key, document.as_ref()),
-            (Self::Many(documents), Direction::Forward) => documents
-                .iter()
-                .for_each(|(key, document)| visit(key, document.as_ref())),
-            (Self::Many(documents), Direction::Backward) => documents
-                .iter()
-                .rev()
-                .for_each(|(key, document)| visit(key, document.as_ref())),
-        }
-    }
-
-    /// At most `limit` documents, after skipping `offset`.
-    pub(super) fn select(&self, direction: Direction, offset: usize, limit: usize) -> Vec<Hit<T>> {
-        let hit = |key: u64, document: &Option<Arc<T>>| Hit {
-            key,
-            full: None,
-            document: document.clone(),
+    /// The documents, in the order of their keys.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = u32> {
+        let (one, many) = match self {
+            Self::One(slot, _) => (Some(*slot), None),
+            Self::Many(slots) => (None, Some(slots.iter())),
         };
-        match (self, direction) {
-            (Self::One(key, document), _) if offset == 0 && limit > 0 => vec![hit(*key, document)],
-            (Self::One(..), _) => Vec::new(),
-            (Self::Many(documents), Direction::Forward) => {
-                let selected = documents.iter().skip(offset).take(limit);
-                selected.map(|(key, document)| hit(key, document)).collect()
-            }
-            (Self::Many(documents), Direction::Backward) => {
-                let selected = documents.iter().rev().skip(offset).take(limit);
-                selected.map(|(key, document)| hit(key, document)).collect()
-            }
-        }
+        one.into_iter().chain(many.into_iter().flatten())
     }
 }

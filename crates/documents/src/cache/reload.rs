@@ -14,8 +14,14 @@ use crate::layout::counter;
 use crate::row_reader::{Reader, View};
 
 impl<T: Document> Resident<T> {
-    /// Applies the content of a snapshot; only rows that differ are decoded.
-    pub(super) fn reload(&self, shape: &Shape<T>, snapshot: &dyn Snapshot) -> Result<()> {
+    /// Applies the content of a snapshot; only rows that differ are decoded. Each time, at most `at_once` changes are
+    /// applied, which readers see together.
+    pub(super) fn reload(
+        &self,
+        shape: &Shape<T>,
+        snapshot: &dyn Snapshot,
+        at_once: usize,
+    ) -> Result<()> {
         let sequence = counter(snapshot.get(&shape.keys.sequence())?.as_deref())?;
         let version = snapshot.version();
         let mut updates = Vec::new();
@@ -30,6 +36,9 @@ impl<T: Document> Resident<T> {
                     updates.push(decode_state(shape, version, key, Some(stored))?);
                 }
                 from = key.saturating_add(1);
+                if updates.len() >= at_once {
+                    self.apply_all(shape, std::mem::take(&mut updates), None)?;
+                }
             }
             Ok(ControlFlow::Continue(()))
         })?;

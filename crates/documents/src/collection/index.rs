@@ -130,8 +130,7 @@ impl<T: Document> Index<T> {
             let Some(value) = self.checked(value)? else {
                 return Ok(None);
             };
-            let found = resident.get_by(self.slot, &value);
-            return Ok(found.and_then(|(_, document)| document));
+            return Ok(resident.document_by(self.slot, &value));
         }
         Ok(self.get_with_key(value)?.map(|(_, document)| document))
     }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use axum::body::Body;
-use espalier_documents::{ErrorKind, Event, Feed, Version};
+use espalier_documents::{ErrorKind, Event, Feed, JsonDocument, Version};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value as Json, json};
@@ -57,7 +57,11 @@ fn after(call: &Call<'_>) -> Result<Option<Version>> {
 }
 
 /// Writes events until the client disconnects, the collection is deleted or the server shuts down.
-fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &StreamSlots) -> io::Result<()> {
+fn run(
+    mut feed: Feed<JsonDocument>,
+    mut writer: BodyWriter,
+    feeds: &StreamSlots,
+) -> io::Result<()> {
     writeln!(writer, "retry: {RETRY_MS}")?;
     let begin = feed.begin().0;
     write_event(
@@ -105,7 +109,7 @@ fn run(mut feed: Feed<Json>, mut writer: BodyWriter, feeds: &StreamSlots) -> io:
 }
 
 /// The JSON of a changed document. A document may be null, so a deleted one has its own member.
-fn change_json(key: u64, document: Option<&Json>) -> Json {
+fn change_json(key: u64, document: Option<&JsonDocument>) -> Json {
     match document {
         Some(document) => json!({"key": key, "document": document}),
         None => json!({"key": key, "deleted": true}),

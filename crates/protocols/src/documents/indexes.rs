@@ -31,7 +31,7 @@ pub(super) fn values(call: &Call<'_>) -> Result<Response<Body>> {
 
 pub(super) fn upsert(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
-    let document = Arc::new(call.json()?);
+    let document = call.document()?;
     let (key, state) = call.service.documents.transaction(|transaction| {
         let key = transaction.upsert(&collection, call.path_parameter(1), Arc::clone(&document))?;
         Ok((key, transaction.tag(&collection, key)?))

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use espalier_documents::{Collection, EntityTag, Transaction, merge_patch};
+use espalier_documents::{Collection, EntityTag, JsonDocument, Transaction, merge_patch};
 use http::header::{HeaderValue, LINK};
 use http::{Response, StatusCode};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::conditions::Conditions;
 use super::cursor::Cursor;
@@ -15,6 +16,20 @@ use super::parsed_request::{
     Call, empty, json_response, json_text, percent_encode, set_etag, set_location, value,
 };
 use super::problem::{Problem, Result};
+
+/// A page of documents.
+#[derive(Serialize)]
+struct DocumentPage<'a> {
+    documents: Vec<ListedDocument<'a>>,
+    /// The cursor of the next page.
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ListedDocument<'a> {
+    key: u64,
+    document: &'a JsonDocument,
+}
 
 // The ETag is a hash of the page, not a count of commits: docs/decisions/0047.
 pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
@@ -26,11 +41,16 @@ pub(super) fn list(call: &Call<'_>) -> Result<Response<Body>> {
     found.truncate(limit);
     let last = found.last().filter(|_| is_more);
     let next = last.map(|last| Cursor::after(call, last.key, last.value.clone()).text());
-    let documents = found.iter();
-    let documents: Vec<_> = documents
-        .map(|found| json!({"key": found.key, "document": *found.document}))
-        .collect();
-    let text = json!({"documents": documents, "next": next}).to_string();
+    let documents = found.iter().map(|found| ListedDocument {
+        key: found.key,
+        document: &found.document,
+    });
+    let page = DocumentPage {
+        documents: documents.collect(),
+        next: next.as_deref(),
+    };
+    let text =
+        serde_json::to_string(&page).map_err(|error| Problem::internal(error.to_string()))?;
     // The tag is a hash of the page: a version may be ahead of a page that is read from a cache, and
     // restarts in a restored store.
     let state = EntityTag::of(text.as_bytes()).to_string();
@@ -63,7 +83,7 @@ fn link(call: &Call<'_>, page: &mut Response<Body>, next: &str) {
 
 pub(super) fn post(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
-    let document = Arc::new(call.json()?);
+    let document = call.document()?;
     let (key, state) = call.service.documents.transaction(|transaction| {
         let key = transaction.insert(&collection, Arc::clone(&document))?;
         Ok((key, transaction.tag(&collection, key)?))
@@ -104,7 +124,7 @@ pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let mut found = if conditions.is_not_modified(&state)? {
         empty(StatusCode::NOT_MODIFIED)
     } else {
-        json_response(StatusCode::OK, &document)
+        json_text(StatusCode::OK, document.to_string())
     };
     set_etag(&mut found, state);
     Ok(found)
@@ -120,7 +140,7 @@ fn no_document(call: &Call<'_>, key: u64) -> Problem {
 /// Changes a document if the conditions of the request are met.
 fn change<R>(
     call: &Call<'_>,
-    collection: &Collection<Json>,
+    collection: &Collection<JsonDocument>,
     key: u64,
     mut body: impl FnMut(&mut Transaction<'_>, bool) -> espalier_documents::Result<R>,
 ) -> Result<R> {
@@ -146,7 +166,7 @@ fn change<R>(
 
 pub(super) fn put(call: &Call<'_>) -> Result<Response<Body>> {
     let (collection, key) = (call.collection()?, call.key()?);
-    let document = Arc::new(call.json()?);
+    let document = call.document()?;
     let (was, state) = change(call, &collection, key, |transaction, was| {
         transaction.put(&collection, key, Arc::clone(&document))?;
         Ok((was, transaction.tag(&collection, key)?))
@@ -175,10 +195,12 @@ pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>> {
     let (collection, key) = (call.collection()?, call.key()?);
     let patch = call.merge_patch()?;
     let (document, state) = change(call, &collection, key, |transaction, _| {
-        let document = transaction.update(&collection, key, |held| merge_patch(held, &patch))?;
+        let document = transaction.update(&collection, key, |held| {
+            held.edit(|json| merge_patch(json, &patch));
+        })?;
         Ok((document, transaction.tag(&collection, key)?))
     })?;
-    let mut changed = json_response(StatusCode::OK, &document);
+    let mut changed = json_text(StatusCode::OK, document.to_string());
     if let Some(state) = state {
         set_etag(&mut changed, state);
     }

@@ -3,9 +3,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use espalier_documents::{Collection, Direction, Found, Index, Query, Selection, Value};
+use espalier_documents::{
+    Collection, Direction, Found, Index, JsonDocument, Query, Selection, Value,
+};
 use http::StatusCode;
-use serde_json::Value as Json;
 
 use super::cursor::{Cursor, CursorValue};
 use super::parsed_request::{Call, value};
@@ -22,9 +23,9 @@ pub(super) enum ListQuery {
     /// All documents, by key.
     All(Selection),
     /// Documents found by an index, in value order.
-    ByValue(Index<Json>, Query),
+    ByValue(Index<JsonDocument>, Query),
     /// Documents with several tags, in key order.
-    ByTags(Index<Json>, TagMatch, Selection),
+    ByTags(Index<JsonDocument>, TagMatch, Selection),
 }
 
 /// How several tags are combined.
@@ -37,7 +38,11 @@ pub(super) enum TagMatch {
 
 impl ListQuery {
     /// Parses a request; at most `limit` documents are returned.
-    pub(super) fn of(call: &Call<'_>, collection: &Collection<Json>, limit: usize) -> Result<Self> {
+    pub(super) fn of(
+        call: &Call<'_>,
+        collection: &Collection<JsonDocument>,
+        limit: usize,
+    ) -> Result<Self> {
         check_parameters(call)?;
         let cursor = Cursor::of(call)?;
         let Some(index) = call.parameter("index") else {
@@ -58,7 +63,10 @@ impl ListQuery {
     }
 
     /// Runs the query.
-    pub(super) fn find(self, collection: &Collection<Json>) -> Result<Vec<Found<Json>>> {
+    pub(super) fn find(
+        self,
+        collection: &Collection<JsonDocument>,
+    ) -> Result<Vec<Found<JsonDocument>>> {
         let found = match self {
             Self::All(selection) => collection.list(selection)?,
             Self::ByValue(index, query) => return Ok(index.find_with_values(query)?),
@@ -119,7 +127,7 @@ fn selection(call: &Call<'_>, cursor: Option<Cursor>, limit: usize) -> Result<Se
 
 fn query(
     call: &Call<'_>,
-    index: &Index<Json>,
+    index: &Index<JsonDocument>,
     cursor: Option<Cursor>,
     limit: usize,
 ) -> Result<Query> {
@@ -159,7 +167,10 @@ fn values(call: &Call<'_>) -> Result<Query> {
 }
 
 /// Applies a selection to documents in key order.
-fn apply_selection(found: Vec<(u64, Arc<Json>)>, selection: Selection) -> Vec<(u64, Arc<Json>)> {
+fn apply_selection(
+    found: Vec<(u64, Arc<JsonDocument>)>,
+    selection: Selection,
+) -> Vec<(u64, Arc<JsonDocument>)> {
     let selected = found.into_iter().filter(|(key, _)| {
         *key >= selection.from && selection.before.is_none_or(|before| *key < before)
     });

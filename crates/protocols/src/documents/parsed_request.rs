@@ -1,6 +1,8 @@
 //! The parts of a document request.
 
-use espalier_documents::{Collection, Value};
+use std::sync::Arc;
+
+use espalier_documents::{Collection, JsonDocument, Value};
 use serde_json::Value as Json;
 
 use super::limits::{PAGE_DEFAULT, PAGE_MAX};
@@ -17,8 +19,13 @@ pub(super) type Call<'a> = api::Call<'a, DocumentsService>;
 
 impl Call<'_> {
     /// The collection in the path.
-    pub(crate) fn collection(&self) -> Result<Collection<Json>> {
+    pub(crate) fn collection(&self) -> Result<Collection<JsonDocument>> {
         self.service.collection(self.path_parameter(0))
+    }
+
+    /// The document in the body.
+    pub(crate) fn document(&self) -> Result<Arc<JsonDocument>> {
+        Ok(Arc::new(self.json()?.into()))
     }
 
     /// The document key in the path. Only the canonical form is accepted, so each document has one path.

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use espalier_documents::{Collection, Documents, Info, Policy};
+use espalier_documents::{Collection, Documents, Info, JsonDocument, Policy};
 use http::StatusCode;
-use serde_json::Value as Json;
 
 use super::limits::FEEDS_MAX;
 use super::problem::{Problem, Result};
@@ -20,7 +19,7 @@ pub struct DocumentsService {
 
 /// A collection, once it is opened. Each has its own lock: opening one may take long and must not delay
 /// requests for others.
-type CollectionSlot = Mutex<Option<Collection<Json>>>;
+type CollectionSlot = Mutex<Option<Collection<JsonDocument>>>;
 
 /// Locks a mutex. Poisoning is ignored: the content is consistent at any time.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -43,7 +42,7 @@ impl DocumentsService {
     }
 
     /// A collection, opened if necessary.
-    pub(super) fn collection(&self, name: &str) -> Result<Collection<Json>> {
+    pub(super) fn collection(&self, name: &str) -> Result<Collection<JsonDocument>> {
         let slot = Arc::clone(lock(&self.open).entry(name.to_owned()).or_default());
         let mut slot = lock(&slot);
         if let Some(collection) = &*slot {
@@ -58,8 +57,8 @@ impl DocumentsService {
         }
     }
 
-    fn open_collection(&self, name: &str) -> Result<Collection<Json>> {
-        let collection = self.documents.open(name, None)?;
+    fn open_collection(&self, name: &str) -> Result<Collection<JsonDocument>> {
+        let collection = self.documents.open_text(name, None)?;
         self.stored_info(name)?;
         Ok(collection)
     }

@@ -1,7 +1,7 @@
 //! Transactions: several changes, in one or more collections, in one atomic commit.
 
 use axum::body::Body;
-use espalier_documents::{Collection, Error, ErrorKind, merge_patch};
+use espalier_documents::{Collection, Error, ErrorKind, JsonDocument, merge_patch};
 use espalier_service::access::Resource;
 use http::{Response, StatusCode};
 use serde::Deserialize;
@@ -67,7 +67,7 @@ pub(super) fn transaction(call: &Call<'_>) -> Result<Response<Body>> {
         let detail = format!("{count} operations exceed the limit of {OPERATIONS_MAX}");
         return Err(Problem::request(detail));
     }
-    let mut operations: Vec<(Operation, Collection<Json>)> = Vec::with_capacity(count);
+    let mut operations: Vec<(Operation, Collection<JsonDocument>)> = Vec::with_capacity(count);
     for (at, text) in request.operations.iter().enumerate() {
         let within = |problem: Problem| problem.within(operation_location(at));
         let operation: Operation = read(text.get().as_bytes()).map_err(within)?;
@@ -108,7 +108,7 @@ fn operation_location(at: usize) -> String {
 
 fn apply(
     transaction: &mut espalier_documents::Transaction<'_>,
-    collection: &Collection<Json>,
+    collection: &Collection<JsonDocument>,
     operation: &Operation,
 ) -> espalier_documents::Result<u64> {
     let mut require = |key: u64, if_match: &Option<String>| {
@@ -129,7 +129,9 @@ fn apply(
         Err(Error::new(ErrorKind::Changed, message))
     };
     match operation {
-        Operation::Insert { document, .. } => transaction.insert(collection, document.clone()),
+        Operation::Insert { document, .. } => {
+            transaction.insert(collection, JsonDocument::from(document))
+        }
         Operation::Put {
             key,
             document,
@@ -138,7 +140,7 @@ fn apply(
         } => {
             require(*key, if_match)?;
             transaction
-                .put(collection, *key, document.clone())
+                .put(collection, *key, JsonDocument::from(document))
                 .map(|_| *key)
         }
         Operation::Patch {
@@ -148,7 +150,7 @@ fn apply(
             ..
         } => {
             require(*key, if_match)?;
-            let change = |held: &mut Json| merge_patch(held, patch);
+            let change = |held: &mut JsonDocument| held.edit(|json| merge_patch(json, patch));
             transaction.update(collection, *key, change).map(|_| *key)
         }
         Operation::Delete { key, if_match, .. } => {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use espalier_yang::data::{TreeInstances, xml};
 use espalier_yang::xpath::Expression;
-use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
+use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits, Scope};
 use espalier_yang::{DataError, ErrorTag, Instances, Schema};
 
 use super::event::Event;
@@ -16,7 +16,8 @@ pub const FILTER_STEPS_MAX: u64 = 100_000;
 /// A filter: an event that does not match is not delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventFilter {
-    /// An expression, evaluated at the root of the event: true, or a node-set that is not empty.
+    /// An expression, evaluated at the root of the event: true, or a node-set that is not empty. It selects from the nodes
+    /// of the event record only: no defaults, and no empty containers of the models (RFC 8639 §2.2).
     XPath(Expression),
     /// A subtree filter: it selects something.
     Subtree(SubtreeFilter),
@@ -60,8 +61,8 @@ impl EventFilter {
                     ..Limits::default()
                 };
                 let root = Item::Inner(instances.root());
-                let result = Evaluator::new(&instances, limits).test(expression, &root);
-                result.unwrap_or_else(|error| {
+                let evaluator = Evaluator::new(&instances, limits).within(Scope::Stored);
+                evaluator.test(expression, &root).unwrap_or_else(|error| {
                     tracing::debug!(%error, filter = %expression.text, "a filter has no value");
                     false
                 })

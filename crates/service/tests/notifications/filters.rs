@@ -82,6 +82,27 @@ fn xpath_filters_are_evaluated_at_the_root_of_the_event() {
     }
 }
 
+/// The defaults and the containers without presence of the anchor's models were nodes of each event.
+#[test]
+fn regression_xpath_filters_see_the_event_record_only() {
+    let fixture = fixture();
+    for (filter, expected) in [
+        ("count(/*) = 1", vec![0, 1, 2, 3]),
+        ("count(//*) = 1", vec![2]),
+        ("/m:secret", vec![]),
+        ("/m:secret/lifetime = 5", vec![]),
+        ("//lifetime", vec![]),
+        ("/secret/use = 'any'", vec![]),
+        ("/m:alarm/level", vec![]),
+        ("/m:alarm/origin", vec![]),
+        ("not(/m:secret/lifetime)", vec![0, 1, 2, 3]),
+        ("count(/m:port/*) = 2", vec![3]),
+    ] {
+        let parsed = EventFilter::parse_xpath(filter).expect(filter);
+        assert_eq!(matching(&fixture, parsed), expected, "{filter}");
+    }
+}
+
 #[test]
 fn subtree_filters_select_as_rfc_6241_describes() {
     let fixture = fixture();

@@ -20,8 +20,10 @@ pub const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   identity colour; identity red { base colour; }
   list port { key name; leaf name { type string; } leaf speed { type uint32; }
     notification flap { leaf up { type boolean; mandatory true; } leaf code { type uint32; } } }
-  container secret { leaf key { type string; } }
+  container secret { leaf key { type string; } leaf lifetime { type uint8; default 5; }
+    leaf-list use { type string; default 'any'; } }
   notification alarm { leaf number { type uint32; } leaf severity { type string; }
+    leaf level { type uint8; default 3; } container origin { leaf host { type string; } }
     leaf port { type leafref { path '/port/name'; } }
     leaf colour { type identityref { base colour; } }
     list detail { key id; leaf id { type uint8; } leaf text { type string; } } }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use smallvec::SmallVec;
 
 use super::evaluator::{CONTINUE, Env, STOP};
-use super::{Evaluator, Item, Leaf};
+use super::{Evaluator, Item, Leaf, Scope};
 use crate::instances::{Instances, Visit};
 use crate::schema::{CaseChoice, Constraint, NodeId, NodeKind};
 use crate::value::Value;
@@ -204,13 +204,17 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         if !node.is_np_container() {
             return self.data.is_stored(place);
         }
-        let is_unconditional = node.cases.is_empty() && node.whens.is_empty();
+        let is_unconditional =
+            node.cases.is_empty() && node.whens.is_empty() && self.scope != Scope::Stored;
         Ok(is_unconditional || self.data.is_stored(place)? || self.is_in_use(holder, container)?)
     }
 
     /// Returns whether a node in an existing parent would exist without being stored: its case is selected, and its
-    /// `when`s are true.
+    /// `when`s are true. In [`Scope::Stored`] no node does.
     pub fn is_in_use(&self, holder: &T::Inner, node: NodeId) -> Result<bool, T::Error> {
+        if self.scope == Scope::Stored {
+            return Ok(false);
+        }
         let schema_node = self.schema().node(node);
         for case in &schema_node.cases {
             if !self.is_selected(holder, case)? {

@@ -181,7 +181,7 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// Returns whether instances of a schema node are in scope.
     pub(super) fn is_in_scope(&self, node: &Node) -> bool {
-        self.scope == Scope::All || node.is_config
+        self.scope != Scope::Config || node.is_config
     }
 
     /// Returns whether a node passes a test on an axis other than `attribute` and `namespace`.

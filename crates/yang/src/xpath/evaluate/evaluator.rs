@@ -25,6 +25,9 @@ pub enum Scope {
     /// Configuration only: for expressions on configuration. Neither stored state data nor their defaults are
     /// accessible, nor operations and notifications.
     Config,
+    /// Stored nodes only, neither defaults nor containers without presence that contain nothing: for filters of events,
+    /// which are evaluated on the event record alone (RFC 8639 §2.2).
+    Stored,
 }
 
 /// The least and the greatest of some numbers, if there are any.
