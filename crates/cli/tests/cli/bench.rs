@@ -37,7 +37,7 @@ fn rows(arguments: &[&str]) -> Vec<Value> {
 }
 
 /// Parses the rows of `--json`.
-fn json_lines(text: &str) -> Vec<Value> {
+pub fn json_lines(text: &str) -> Vec<Value> {
     let rows = text.lines().map(serde_json::from_str);
     rows.map(|row| row.expect("JSON")).collect()
 }
@@ -709,60 +709,6 @@ fn processes_measures_the_engines_that_processes_share() {
     }
     let note = rows[1]["note"].as_str().expect("a note");
     assert!(note.contains("cores") && note.contains("reads/s"), "{note}");
-}
-
-#[test]
-fn load_measures_clients_of_a_server_process() {
-    let sandbox = Sandbox::new();
-    let arguments = [
-        "bench",
-        "load",
-        "--drivers",
-        "memory,file",
-        "--sizes",
-        "200",
-    ];
-    let workload = ["--clients", "1,3", "--writes", "0,50", "--trees", "1,2"];
-    let other = [
-        "--choices",
-        "skewed",
-        "--seconds",
-        "1",
-        "--durability",
-        "relaxed",
-    ];
-    let text = sandbox.run(&[&arguments[..], &workload, &other, &["--json", "-"]].concat());
-    let rows = json_lines(&text.ok());
-    let names: Vec<_> = rows.iter().map(|row| row["row"].as_str()).collect();
-    let expected = [
-        "reads, 1 client, skewed",
-        "reads, 3 clients, skewed",
-        "50 % writes, 1 client, skewed, reads",
-        "50 % writes, 1 client, skewed, writes",
-        "50 % writes, 3 clients, skewed, reads",
-        "50 % writes, 3 clients, skewed, writes",
-        "reads, 1 client, skewed, 2 trees",
-        "reads, 3 clients, skewed, 2 trees",
-        "50 % writes, 1 client, skewed, 2 trees, reads",
-        "50 % writes, 1 client, skewed, 2 trees, writes",
-        "50 % writes, 3 clients, skewed, 2 trees, reads",
-        "50 % writes, 3 clients, skewed, 2 trees, writes",
-        "the engine's own client, groups of 1",
-        "the engine's own client, groups of 3",
-    ];
-    assert_eq!(names, expected.map(Some));
-    for row in &rows {
-        assert_eq!(
-            row["driver"], "file",
-            "a server cannot open the memory of the bench"
-        );
-        assert!(
-            row["n"].as_u64() > Some(0) && row["p99_s"].is_number(),
-            "{row}"
-        );
-    }
-    let note = rows[0]["note"].as_str().expect("a note");
-    assert!(note.contains("requests/s"), "{note}");
 }
 
 #[test]

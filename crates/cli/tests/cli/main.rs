@@ -6,6 +6,8 @@ mod anchors;
 mod audit;
 #[cfg(feature = "bench")]
 mod bench;
+#[cfg(feature = "bench")]
+mod bench_load;
 mod clock;
 mod collections;
 mod commands;

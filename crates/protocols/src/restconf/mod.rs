@@ -22,6 +22,7 @@ mod address;
 mod codec;
 mod conditions;
 mod config;
+mod edit_queue;
 mod error;
 mod error_body;
 mod error_path;

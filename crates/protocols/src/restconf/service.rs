@@ -12,11 +12,11 @@ use http::request::Parts;
 
 use super::RestconfConfig;
 use super::conditions::Validators;
+use super::edit_queue::EditQueue;
 use super::error::{Failure, Result};
 use super::schema_documents::SchemaDocuments;
 use super::server::RestconfServer;
 use super::server_description::CAPABILITIES;
-use super::write::WriteQueue;
 use crate::request_session::session_of;
 
 /// The name at `{+restconf}/ds/` of the private datastore of a session.
@@ -35,7 +35,7 @@ pub struct Restconf {
     /// What [`Self::describe`] made.
     described: OnceLock<DescribedAnchor>,
     /// The small edits of running.
-    pub(super) write_queue: WriteQueue,
+    pub(super) edit_queue: EditQueue,
 }
 
 impl Restconf {
@@ -65,7 +65,7 @@ impl Restconf {
             anchor,
             datastores: vec![Datastore::Running],
             described: OnceLock::new(),
-            write_queue: WriteQueue::default(),
+            edit_queue: EditQueue::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::placement::Placement;
-use super::queue::{Finished, Write};
+use super::queued_edit::{Finished, Write};
 use super::write_request::{Job, Target, WriteResult};
 use crate::intake::{Held, Staged};
 use crate::restconf::conditions::Conditions;
@@ -125,11 +125,11 @@ async fn edit_staged(
 /// Makes one change. A small one shares a write with others, if that is possible.
 async fn edit(service: &Restconf, job: Job, format: Format, body: Held) -> Result<WriteResult> {
     let is_small = body.bytes().len() <= QUEUED_BYTES_MAX;
-    let write = Write { job, format, body };
+    let write = Box::new(Write { job, format, body });
     let write = match is_small && write.job.target.of.datastore() == Datastore::Running {
         true => {
             let place = place(service)?;
-            let finished = service.write_queue.make(write).await?;
+            let finished = write.queued(&service.edit_queue).await?;
             drop(place);
             match finished {
                 Finished::Done(result) => return result,

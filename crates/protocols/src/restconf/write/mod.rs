@@ -10,10 +10,9 @@ mod document;
 mod load;
 mod placement;
 mod preconditions;
-mod queue;
+mod queued_edit;
 mod write_request;
 
 pub(super) use dispatch::write;
-pub(super) use queue::WriteQueue;
 pub(super) use write_request::Target;
 pub use write_request::{CHANGED_HEADER, VERSION_HEADER};

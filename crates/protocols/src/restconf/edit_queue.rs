@@ -5,63 +5,33 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use espalier_service::BegunChange;
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
-use super::change::Change;
-use super::write_request::{Job, WriteResult};
-use crate::intake::Held;
-use crate::restconf::error::{Failure, Result};
-use crate::restconf::limits::EDITS_BEGUN_MAX;
-use crate::restconf::media::Format;
+use super::limits::EDITS_BEGUN_MAX;
 
 /// The maximum number of threads: one decides while the other waits for a write.
 const THREADS_MAX: usize = 2;
 
-/// An edit with its body.
-pub(super) struct Write {
-    pub(super) job: Job,
-    pub(super) format: Format,
-    pub(super) body: Held,
-}
-
-impl Write {
-    /// Makes the edit on this thread.
-    pub(super) fn run(&self) -> Result<WriteResult> {
-        let change = self.job.change(self.format, self.body.bytes())?;
-        self.job.commit(&change)
-    }
-}
-
-/// What became of an edit in the queue.
-pub(super) enum Finished {
-    Done(Result<WriteResult>),
-    /// It has to be made alone.
-    Alone(Write),
-}
-
-/// An edit that waits, and the place of its result.
-struct Queued {
-    write: Write,
-    result: oneshot::Sender<Finished>,
+/// An edit that waits. It has the place of its result.
+pub(super) trait QueuedEdit: Send {
+    /// Decides the edit. `None` if it has its result already.
+    fn begin(self: Box<Self>) -> Option<Box<dyn BegunEdit>>;
 }
 
 /// An edit that is decided.
-struct Begun {
-    queued: Queued,
-    change: Change,
-    commit: BegunChange,
+pub(super) trait BegunEdit {
+    /// Waits for the write, and gives the result.
+    fn finish(self: Box<Self>);
 }
 
 /// The queue.
 #[derive(Clone, Default)]
-pub(in crate::restconf) struct WriteQueue(Arc<Mutex<State>>);
+pub(super) struct EditQueue(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Queued>,
+    waiting: VecDeque<Box<dyn QueuedEdit>>,
     threads: usize,
     /// Whether a thread takes edits from the queue.
     has_decider: bool,
@@ -79,18 +49,11 @@ impl State {
     }
 }
 
-impl WriteQueue {
-    /// Makes an edit, unless it has to be made alone.
-    pub(super) async fn make(&self, write: Write) -> Result<Finished> {
-        let (result, finished) = oneshot::channel();
-        self.push(Queued { write, result });
-        // Only a panic, or a shutdown, drops the other side.
-        finished.await.map_err(|error| Failure::internal(&error))
-    }
-
-    fn push(&self, queued: Queued) {
+impl EditQueue {
+    /// Adds an edit. If the runtime shuts down, it is dropped.
+    pub(super) fn push(&self, edit: Box<dyn QueuedEdit>) {
         let mut state = self.0.lock();
-        state.waiting.push_back(queued);
+        state.waiting.push_back(edit);
         let needs_decider = state.needs_decider();
         drop(state);
         if needs_decider {
@@ -105,7 +68,7 @@ impl WriteQueue {
 }
 
 /// A thread that is to be started. If it is dropped instead, the runtime shuts down: then nobody makes the edits any more.
-struct NewThread(Option<WriteQueue>);
+struct NewThread(Option<EditQueue>);
 
 impl NewThread {
     fn run(mut self) {
@@ -127,14 +90,14 @@ impl Drop for NewThread {
         state.has_decider = false;
         let waiting = mem::take(&mut state.waiting);
         drop(state);
-        // Their callers get an error.
+        // Those that wait for results get an error.
         drop(waiting);
     }
 }
 
 /// A thread of a queue. Dropping it, also in a panic, lets another one take its place.
 struct Thread {
-    queue: WriteQueue,
+    queue: EditQueue,
     decides: bool,
 }
 
@@ -143,20 +106,20 @@ impl Thread {
         loop {
             let mut begun = Vec::new();
             while begun.len() < EDITS_BEGUN_MAX
-                && let Some(queued) = self.next()
+                && let Some(edit) = self.next()
             {
-                begun.extend(queued.begin());
+                begun.extend(edit.begin());
             }
             self.stop_deciding();
             // In order: the first of a group writes it.
-            begun.into_iter().for_each(Begun::finish);
+            begun.into_iter().for_each(BegunEdit::finish);
             if !self.decides_again() {
                 return;
             }
         }
     }
 
-    fn next(&self) -> Option<Queued> {
+    fn next(&self) -> Option<Box<dyn QueuedEdit>> {
         self.queue.0.lock().waiting.pop_front()
     }
 
@@ -196,43 +159,6 @@ impl Drop for Thread {
     }
 }
 
-impl Queued {
-    /// Decides the edit, if it can be decided at once.
-    fn begin(self) -> Option<Begun> {
-        let write = &self.write;
-        let change = match write.job.change(write.format, write.body.bytes()) {
-            Ok(change) => change,
-            Err(failure) => {
-                self.result.send(Finished::Done(Err(failure))).ok();
-                return None;
-            }
-        };
-        match write.job.begin(&change) {
-            Some(commit) => Some(Begun {
-                queued: self,
-                change,
-                commit,
-            }),
-            None => {
-                self.result.send(Finished::Alone(self.write)).ok();
-                None
-            }
-        }
-    }
-}
-
-impl Begun {
-    /// Waits for the write, and gives the result to the caller, who may have stopped waiting.
-    fn finish(self) {
-        let Queued { write, result } = self.queued;
-        let finished = match write.job.finish(&self.change, self.commit) {
-            Some(done) => Finished::Done(done),
-            None => Finished::Alone(write),
-        };
-        result.send(finished).ok();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,7 +170,7 @@ mod tests {
         let runtime = runtime.expect("a runtime");
         let handle = runtime.handle().clone();
         runtime.shutdown_background();
-        let queue = WriteQueue::default();
+        let queue = EditQueue::default();
         {
             let mut state = queue.0.lock();
             (state.threads, state.has_decider) = (1, true);
