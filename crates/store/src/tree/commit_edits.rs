@@ -89,14 +89,7 @@ impl Tree {
     fn propose_edits(&self, view: View, edits: &[Edit], scope: TouchScope) -> Result<Proposal> {
         let mut overlay = Overlay::new(view.into_snapshot());
         let applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
-        let mut applier = applier.with_touch_scope(scope);
-        for edit in edits {
-            applier.edit(edit)?;
-        }
-        let EditApplier {
-            errors, touched, ..
-        } = applier;
-        errors.into_result()?;
+        let touched = applier.with_touch_scope(scope).apply_all(edits)?;
         Ok(Proposal {
             overlay,
             touched,

@@ -183,14 +183,8 @@ impl Tree {
     }
 
     fn applied(&self, mut overlay: Overlay, edits: &[Edit]) -> Result<(Overlay, TouchedResources)> {
-        let mut applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
-        for edit in edits {
-            applier.edit(edit)?;
-        }
-        let EditApplier {
-            errors, touched, ..
-        } = applier;
-        errors.into_result()?;
+        let applier = EditApplier::new(&mut overlay, self.compiled(), self.id());
+        let touched = applier.apply_all(edits)?;
         Ok((overlay, touched))
     }
 }

@@ -100,14 +100,8 @@ impl Tree {
             ConflictRetry::new(),
             &mut |tree, candidate, header| {
                 let mut overlay = Overlay::over(candidate);
-                let mut applier = EditApplier::new(&mut overlay, tree.compiled(), tree.id());
-                for edit in edits {
-                    applier.edit(edit)?;
-                }
-                let EditApplier {
-                    errors, touched, ..
-                } = applier;
-                errors.into_result()?;
+                let applier = EditApplier::new(&mut overlay, tree.compiled(), tree.id());
+                let touched = applier.apply_all(edits)?;
                 write_stamps(&mut overlay, touched, header.stamp())?;
                 edited(overlay)
             },

@@ -125,6 +125,18 @@ impl<'a> EditApplier<'a> {
         }
     }
 
+    /// Applies edits in order. Returns the touched resources.
+    ///
+    /// # Errors
+    /// Every error of the edits.
+    pub fn apply_all(mut self, edits: &[Edit]) -> Result<TouchedResources> {
+        for edit in edits {
+            self.edit(edit)?;
+        }
+        self.errors.into_result()?;
+        Ok(self.touched)
+    }
+
     /// Clears the cached keys, because keys are deleted or moved.
     pub fn clear_cached_keys(&mut self) {
         self.last = None;

@@ -76,16 +76,7 @@ impl Tree {
     ) -> Result<()> {
         let mut applier = EditApplier::new(overlay, self.compiled(), self.id());
         applier.touched = std::mem::take(touched);
-        for edit in edits {
-            applier.edit(edit)?;
-        }
-        let EditApplier {
-            errors,
-            touched: all,
-            ..
-        } = applier;
-        *touched = all;
-        errors.into_result()?;
+        *touched = applier.apply_all(edits)?;
         Ok(())
     }
 }
