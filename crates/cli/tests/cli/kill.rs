@@ -271,7 +271,8 @@ fn pairs(sandbox: &Sandbox, store: &str) -> Vec<u64> {
     let of = |client: u64| {
         let entries = exported["pairs:pair"].as_array();
         let mut entries = entries.into_iter().flatten();
-        let entry = entries.find(|entry| entry["name"] == client.to_string())?;
+        let name = client.to_string();
+        let entry = entries.find(|entry| entry["name"] == name)?;
         assert_eq!(entry["a"], entry["b"], "a commit is half there: {entry}");
         entry["a"].as_u64()
     };
