@@ -284,7 +284,7 @@ fn pairs(sandbox: &Sandbox, store: &str) -> Vec<u64> {
 fn kill_during_commits_of_many_clients_keeps_each_acknowledged_one() {
     let mut random = seed::generator();
     let local = ["embedded:store", "file:files", "sqlite:database"].map(str::to_owned);
-    for store in local.into_iter().chain(servers_under("uncached")) {
+    for store in local.into_iter().chain(servers_under("policy=uncached")) {
         let sandbox = Sandbox::new();
         sandbox.write("pairs.yang", PAIRS);
         let mut values = vec![0; CLIENTS as usize];
