@@ -77,6 +77,12 @@ impl Configuration {
         }
     }
 
+    /// The URL of an engine, without a policy, with that of this configuration.
+    pub fn with_policy(&self, url: &str) -> String {
+        let joint = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{joint}policy={}", self.policy.name())
+    }
+
     /// The labels of rows measured with this configuration.
     pub fn labels(&self) -> EngineLabels {
         EngineLabels {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use espalier_keyspace::Policy;
 use espalier_store::{Edit, Tree};
 
 use super::clients::{self, Outcome, Period};
@@ -115,12 +114,7 @@ impl<'a> ServedStore<'a> {
     }
 
     fn run(mut self, load: &Load, output: &mut Output) -> Result<()> {
-        let url = self.store.url();
-        let joint = if url.contains('?') { '&' } else { '?' };
-        let url = match self.configuration.policy {
-            Policy::Uncached => url.to_owned(),
-            policy => format!("{url}{joint}policy={}", policy.name()),
-        };
+        let url = self.configuration.with_policy(self.store.url());
         let server = ServerProcess::start(&url)?;
         let mut value = VALUE_MIN;
         for workload in load.workloads(self.size) {

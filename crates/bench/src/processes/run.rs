@@ -125,10 +125,8 @@ impl<'a> SharedStore<'a> {
     }
 
     fn start_worker(&self, task: Task) -> Result<WorkerProcess> {
-        let url = self.location.url();
-        let joint = if url.contains('?') { '&' } else { '?' };
         WorkerProcess::start(&Job {
-            url: format!("{url}{joint}policy={}", self.configuration.policy.name()),
+            url: self.configuration.with_policy(self.location.url()),
             size: self.size,
             task,
         })

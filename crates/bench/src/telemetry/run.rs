@@ -74,18 +74,18 @@ impl Run<'_> {
     fn write(&mut self, output: &mut Output) -> Result<()> {
         let series = self.interfaces.metrics().len() as u64;
         let mut samples = Vec::with_capacity(self.minutes as usize);
-        let (mut seconds, mut cpu) = (0.0, std::time::Duration::ZERO);
+        let mut cpu = std::time::Duration::ZERO;
         for minute in 0..self.minutes {
             let request = Request::new(self.interfaces.writes(minute)?);
             let (begun, before) = (Instant::now(), cpu_time());
             self.stats.submit(request)?;
             cpu += cpu_time().saturating_sub(before);
-            seconds += begun.elapsed().as_secs_f64();
             samples.push(begun.elapsed().as_secs_f64());
         }
         self.engine.driver.flush()?;
         let calls = (series * self.minutes) as f64;
         let bytes = self.engine.driver.usage()?.bytes as f64 / calls;
+        let seconds: f64 = samples.iter().sum();
         let timing = Timing::from_samples(samples, cpu)?.per_operation(series);
         let row = self.row(format!("write, {} minutes", self.minutes));
         let rate = calls * VALUES as f64 / seconds;

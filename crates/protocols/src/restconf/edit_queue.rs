@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::task::spawn_blocking;
 
 use super::limits::EDITS_BEGUN_MAX;
@@ -38,14 +38,9 @@ struct State {
 }
 
 impl State {
-    /// Whether another thread has to take edits from the queue. If so, the caller must start it.
-    fn needs_decider(&mut self) -> bool {
-        let is_needed = !self.has_decider && self.threads < THREADS_MAX && !self.waiting.is_empty();
-        if is_needed {
-            self.has_decider = true;
-            self.threads += 1;
-        }
-        is_needed
+    /// Whether another thread has to take edits from the queue.
+    fn needs_decider(&self) -> bool {
+        !self.has_decider && self.threads < THREADS_MAX && !self.waiting.is_empty()
     }
 }
 
@@ -54,11 +49,19 @@ impl EditQueue {
     pub(super) fn push(&self, edit: Box<dyn QueuedEdit>) {
         let mut state = self.0.lock();
         state.waiting.push_back(edit);
-        let needs_decider = state.needs_decider();
-        drop(state);
-        if needs_decider {
-            self.start_thread();
+        self.start_decider(state);
+    }
+
+    /// Starts a thread that takes edits from the queue, if one is needed.
+    fn start_decider(&self, mut state: MutexGuard<'_, State>) {
+        if !state.needs_decider() {
+            return;
         }
+        state.has_decider = true;
+        state.threads += 1;
+        // A runtime that shuts down drops the thread at once, which takes the lock.
+        drop(state);
+        self.start_thread();
     }
 
     fn start_thread(&self) {
@@ -128,11 +131,7 @@ impl Thread {
         let mut state = self.queue.0.lock();
         state.has_decider = false;
         self.decides = false;
-        let needs_decider = state.needs_decider();
-        drop(state);
-        if needs_decider {
-            self.queue.start_thread();
-        }
+        self.queue.start_decider(state);
     }
 
     /// Decides again if there is something to decide, and nobody does.
@@ -151,11 +150,7 @@ impl Drop for Thread {
         if self.decides {
             state.has_decider = false;
         }
-        let needs_decider = state.needs_decider();
-        drop(state);
-        if needs_decider {
-            self.queue.start_thread();
-        }
+        self.queue.start_decider(state);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::codec::Codec;
 use super::paths::{put_paths, union};
 use super::table::FORMAT;
-use super::tier::Tier;
+use super::tier::{Tier, damaged};
 use crate::calendar::Unit;
 use crate::number::{take_text, take_varint};
 use crate::{Error, Granularity, Path, Result};
@@ -128,8 +128,4 @@ fn each_tier(
         each(granularity, body, Arc::clone(&paths))?;
     }
     Ok(())
-}
-
-fn damaged() -> Error {
-    Error::corrupt("a stored row of recent buckets is damaged")
 }

@@ -49,6 +49,16 @@ struct Closed {
     rows: Vec<u8>,
 }
 
+impl Closed {
+    /// The start of the last bucket; 0 if there is none, from which the start of the first one is counted.
+    fn end(&self) -> i64 {
+        match self.count {
+            0 => 0,
+            _ => self.last,
+        }
+    }
+}
+
 impl Tier {
     /// A tier without packed buckets.
     pub(crate) fn new(granularity: Granularity, own_to: Option<i64>) -> Self {
@@ -116,11 +126,7 @@ impl Tier {
 
     /// Encodes the newest bucket, because a later one begins.
     fn close_newest(&mut self) {
-        let before = if self.closed.count > 0 {
-            self.closed.last
-        } else {
-            0
-        };
+        let before = self.closed.end();
         self.table.put_row(&mut self.closed.rows, 0, before);
         self.closed.last = self.table.starts()[0];
         self.closed.count += 1;
@@ -180,11 +186,7 @@ impl Tier {
         for time in [self.own_to, self.blocks_to].into_iter().flatten() {
             put_signed(body, time);
         }
-        let mut last = if self.closed.count > 0 {
-            self.closed.last
-        } else {
-            0
-        };
+        let mut last = self.closed.end();
         if count > 0 {
             codec.rows.clear();
             codec.rows.extend_from_slice(&self.closed.rows);
@@ -231,6 +233,6 @@ impl Tier {
     }
 }
 
-fn damaged() -> Error {
+pub(super) fn damaged() -> Error {
     Error::corrupt("a stored row of recent buckets is damaged")
 }

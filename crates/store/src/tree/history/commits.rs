@@ -84,14 +84,7 @@ impl Tree {
             if commits.len() == limit.min(HISTORY_PAGE_MAX) {
                 break;
             }
-            let header = header(&*snapshot, self.id(), version)?;
-            let header = header.ok_or_else(|| Error::corrupt("the log lacks a version"))?;
-            commits.push(CommitInfo {
-                version,
-                time: header.time,
-                author: header.author,
-                comment: header.comment,
-            });
+            commits.push(self.kept_commit(&*snapshot, version)?);
         }
         Ok(commits)
     }
@@ -104,17 +97,21 @@ impl Tree {
         let snapshot = self.store().driver().snapshot()?;
         let KeptVersions { oldest, newest } = KeptVersions::read(&*snapshot, self.id())?;
         let version = oldest.max(1);
-        if version > newest {
-            return Ok(None);
-        }
-        let header = header(&*snapshot, self.id(), version)?;
+        let is_kept = version <= newest;
+        let commit = is_kept.then(|| self.kept_commit(&*snapshot, version));
+        commit.transpose()
+    }
+
+    /// The commit of a version that is kept.
+    fn kept_commit(&self, snapshot: &dyn Snapshot, version: u64) -> Result<CommitInfo> {
+        let header = header(snapshot, self.id(), version)?;
         let header = header.ok_or_else(|| Error::corrupt("the log lacks a version"))?;
-        Ok(Some(CommitInfo {
+        Ok(CommitInfo {
             version,
             time: header.time,
             author: header.author,
             comment: header.comment,
-        }))
+        })
     }
 
     /// Reads the log of every kept commit; reports the versions that are missing or unreadable.
