@@ -29,7 +29,7 @@ run: build ## Make an example network, load it, serve it and print three command
 	@./scripts/run-example
 
 test: servers ## Run every test, with servers that they start (ESPALIER_TEST_SERVERS=redis,etcd narrows the set).
-	$(CARGO) test --workspace --features $(ALL_FEATURES) --locked --no-fail-fast
+	@CARGO=$(CARGO) ./scripts/test --workspace --features $(ALL_FEATURES) --locked --no-fail-fast
 
 check: setup ## Formatting, clippy and tidy.
 	@./scripts/setup libpam0g-dev

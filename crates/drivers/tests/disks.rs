@@ -199,6 +199,34 @@ fn a_store_on_a_full_disk_is_readable_and_commits_again_when_there_is_space() {
     }
 }
 
+/// A disk that other files fill while a store is open: its commits can be read by the processes that open it next, and
+/// no process that fails to write files when it ends makes the store unreadable for the next one.
+#[test]
+fn commits_before_the_disk_was_full_are_readable_in_every_next_process() {
+    for engine in ENGINES {
+        mounted("size=8m", |disk| {
+            let url = url(engine, disk);
+            let driver = opened(&url);
+            fill_a_little(&*driver);
+            let filler = disk.join("filler");
+            // Fails when the disk is full.
+            let _ = fs::write(&filler, vec![1; 16 << 20]);
+            drop(driver);
+            for _ in 0..3 {
+                let driver = opened(&url);
+                let snapshot = driver.snapshot().expect("a snapshot");
+                assert!(snapshot.get(b"key 99").expect("a get").is_some());
+                assert_eq!(driver.check().expect("a check"), [], "{engine}");
+            }
+            fs::remove_file(&filler).expect("removed");
+            fill_a_little(&*opened(&url));
+            let driver = opened(&url);
+            assert_eq!(driver.usage().expect("usage").keys, 100);
+            assert_eq!(driver.check().expect("a check"), []);
+        });
+    }
+}
+
 /// A store on a read-only file system can be read, including commits that are only in its journal. Commits fail with
 /// an error that names the path.
 #[test]

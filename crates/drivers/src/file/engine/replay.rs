@@ -78,7 +78,10 @@ pub(super) fn replay(dir: &Path, tail: Tail) -> Result<Option<Replayed>> {
     };
     let length = replayed.read(&names::data(dir, first), id, Tail::Complete)?;
     replayed.data_bytes = length.unwrap_or_default();
-    let last = journals.last().copied().unwrap_or_default().max(first);
+    // A journal without a header could not be created, for instance on a full disk: commits went to the one before.
+    let has_header = |number: &&u64| has_header(&names::journal(dir, **number));
+    let last = journals.iter().rev().find(has_header).copied();
+    let last = last.unwrap_or_default().max(first);
     for generation in first..=last {
         let tail = match generation == last {
             true => tail,
@@ -91,6 +94,10 @@ pub(super) fn replay(dir: &Path, tail: Tail) -> Result<Option<Replayed>> {
 
 fn is_empty(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() <= FILE_HEADER_BYTES)
+}
+
+fn has_header(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() >= FILE_HEADER_BYTES)
 }
 
 fn missing(path: &Path) -> Error {
