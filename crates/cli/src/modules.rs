@@ -1,5 +1,6 @@
 //! Finds YANG modules in files, in folders and among the built-in modules.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,8 +38,16 @@ pub fn schema(
     features: &[String],
 ) -> Result<SchemaSource> {
     let mut modules = Vec::new();
+    let mut enabled = BTreeMap::new();
     for location in locations {
+        let before = modules.len();
         find(location, &mut modules)?;
+        if let [built_in] = &modules[before..]
+            && built_in.name == *location
+            && let Some(supported) = espalier_service::modules::supported_features(built_in)
+        {
+            enabled.insert(location.clone(), Features::Only(supported));
+        }
     }
     modules.sort();
     // The same file may be named twice: once in its folder, once by itself.
@@ -51,13 +60,14 @@ pub fn schema(
             );
         }
     }
+    for text in features {
+        let (module, features) = read_features(text)?;
+        enabled.insert(module, features);
+    }
     let source = SchemaSource {
         modules,
         implement,
-        features: features
-            .iter()
-            .map(|text| read_features(text))
-            .collect::<Result<_>>()?,
+        features: enabled,
         mounts: Vec::new(),
     };
     Ok(source.without_unused())

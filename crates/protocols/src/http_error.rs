@@ -5,10 +5,20 @@ use axum::response::IntoResponse;
 use espalier_store::{Error, Reported};
 use espalier_yang::{DataError, Errors};
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
 use crate::http_status;
 use crate::restconf::json_errors;
+
+/// The number of all errors, in a response that does not list them all.
+pub static ERRORS_TOTAL: HeaderName = HeaderName::from_static("espalier-errors-total");
+
+/// Sets [`ERRORS_TOTAL`] if a response does not list all errors.
+pub(crate) fn set_errors_total(headers: &mut HeaderMap, errors: &Errors) {
+    if errors.len() > errors.iter().len() {
+        headers.insert(&ERRORS_TOTAL, errors.len().into());
+    }
+}
 
 /// Errors, with their status.
 #[derive(Debug)]
@@ -70,7 +80,9 @@ impl IntoResponse for HttpError {
         let mut response = Response::new(Body::from(json_errors(self.errors.iter())));
         *response.status_mut() = self.status;
         let media = HeaderValue::from_static("application/yang-data+json");
-        response.headers_mut().insert(CONTENT_TYPE, media);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, media);
+        set_errors_total(headers, &self.errors);
         response
     }
 }

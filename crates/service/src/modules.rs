@@ -105,6 +105,27 @@ pub fn named(text: &str) -> Option<&'static StandardModule> {
     })
 }
 
+/// Features of built-in modules that the service does not have, by module.
+const UNSUPPORTED_FEATURES: [(&str, &[&str]); 1] = [(
+    "ietf-subscribed-notifications",
+    &[
+        "configured",
+        "dscp",
+        "interface-designation",
+        "qos",
+        "supports-vrf",
+    ],
+)];
+
+/// The features of a built-in module that the service has; `None` if it has all.
+pub fn supported_features(module: &ModuleSource) -> Option<Vec<String>> {
+    let mut all = UNSUPPORTED_FEATURES.iter();
+    let (_, unsupported) = all.find(|(name, _)| *name == module.name)?;
+    let mut features = module.features();
+    features.retain(|feature| !unsupported.contains(&&**feature));
+    Some(features)
+}
+
 /// The sources of all modules, for a [`espalier_yang::schema::SchemaSource`]: modules that are not implemented are
 /// only used for imports.
 pub fn sources() -> Vec<ModuleSource> {
@@ -125,6 +146,17 @@ mod tests {
         }
         assert!(modules().is_sorted_by_key(|module| module.name));
         assert!(module("ietf-system").is_some() && module("ietf-none").is_none());
+    }
+
+    #[test]
+    fn features_that_the_service_does_not_have_are_those_of_the_texts() {
+        for (name, unsupported) in UNSUPPORTED_FEATURES {
+            let source = module(name).expect("a module").source();
+            let supported = supported_features(&source).expect("not all");
+            assert_eq!(supported.len() + unsupported.len(), source.features().len());
+        }
+        let system = module("ietf-system").expect("a module").source();
+        assert_eq!(supported_features(&system), None);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptime};
 pub use error::{Error, Result, anchor_list};
 pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
-pub use reported::{Cause, INTERNAL, Reported};
+pub use reported::{Cause, INTERNAL, NO_SUCH_VERSION, Reported};
 pub use store::{CatalogState, Store};
 pub use subspace::Subspace;
 pub use transfer::{

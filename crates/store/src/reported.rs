@@ -9,6 +9,9 @@ use crate::error::Error;
 /// The message of an error whose cause only the operator may see.
 pub const INTERNAL: &str = "internal error; see the log of the server";
 
+/// The `error-app-tag` of an error about a version that does not exist, or is not kept.
+pub const NO_SUCH_VERSION: &str = "no-such-version";
+
 /// What has to change before the request can succeed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
@@ -55,6 +58,12 @@ impl From<Errors> for Reported {
     }
 }
 
+impl From<DataError> for Reported {
+    fn from(error: DataError) -> Self {
+        Errors::from(error).into()
+    }
+}
+
 impl From<Error> for Reported {
     fn from(error: Error) -> Self {
         match error {
@@ -76,10 +85,14 @@ impl From<&Error> for Reported {
             Error::Unknown { .. } => Self::new(Cause::Missing, ErrorTag::InvalidValue, message),
             Error::Exists { .. } => Self::new(Cause::Request, ErrorTag::DataExists, message),
             Error::InUse { .. } => Self::new(Cause::Request, ErrorTag::InUse, message),
-            Error::Schema(_)
-            | Error::BadName { .. }
-            | Error::NoVersion { .. }
-            | Error::Pruned { .. } => Self::new(Cause::Request, ErrorTag::InvalidValue, message),
+            Error::Schema(_) | Error::BadName { .. } => {
+                Self::new(Cause::Request, ErrorTag::InvalidValue, message)
+            }
+            Error::NoVersion { .. } | Error::Pruned { .. } => {
+                let error = DataError::new(ErrorTag::InvalidValue, message);
+                let error = error.of_type(ErrorType::Protocol);
+                error.with_app_tag(NO_SUCH_VERSION).into()
+            }
             Error::Read(_) | Error::Stopped => {
                 Self::new(Cause::Request, ErrorTag::MalformedMessage, message)
             }

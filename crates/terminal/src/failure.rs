@@ -53,6 +53,10 @@ pub struct Failure {
 const UNKNOWN_HINT: &str = "--drop-unknown removes data of nodes that the new modules do not have (--dry-run lists \
      them first); or change the data first, under the modules that the store has";
 
+/// The hint for nodes that new modules require.
+const MISSING_HINT: &str =
+    "--fill PATH=VALUE gives a value to a leaf that became mandatory, in every entry that lacks it";
+
 /// The hint for data that are invalid under new modules.
 const INVALID_DATA_HINT: &str = "change the data first, under the modules that the store has; or load the \
      missing data (espalier load --yang NEW DOCUMENT) or all data (espalier load --replace --yang NEW DOCUMENT) under the \
@@ -123,16 +127,38 @@ impl Failure {
     pub fn invalid(message: impl Into<String>, errors: &Errors) -> Self {
         let mut failure = Self::data(message);
         failure.errors = errors.iter().cloned().collect();
-        let dropped = errors.len() - failure.errors.len();
         failure.errors_total = errors.len();
-        failure.hint = match dropped {
-            0 => None,
-            1 => Some("1 more error is not shown; correct these first".to_owned()),
-            more => Some(format!(
-                "{more} more errors are not shown; correct these first"
-            )),
+        let is_of = |tag: &str| {
+            let mut tags = errors.iter().map(|error| error.app_tag.as_deref());
+            tags.any(|found| found == Some(tag))
         };
+        if is_of(espalier_store::NO_SUCH_VERSION) {
+            failure.hint = Some(VERSIONS_HINT.to_owned());
+        }
         failure
+    }
+
+    /// Adds the hint for a change of modules that the data do not fit, if that is the failure.
+    #[must_use]
+    pub fn hint_of_modules(self) -> Self {
+        let is_of_data = |error: &DataError| !error.path.is_empty();
+        if self.hint.is_some() || !self.errors.iter().any(is_of_data) {
+            return self;
+        }
+        // Other unknown elements, as those of a `when` that is false, are not removed.
+        let is_unknown =
+            |error: &DataError| error.app_tag.as_deref() == Some(espalier_store::UNKNOWN_NODE);
+        let is_missing = |error: &DataError| {
+            error.tag == ErrorTag::MissingElement || error.tag == ErrorTag::DataMissing
+        };
+        let hint = if self.errors.iter().all(is_unknown) {
+            UNKNOWN_HINT.to_owned()
+        } else if self.errors.iter().any(is_missing) {
+            format!("{MISSING_HINT}; {INVALID_DATA_HINT}")
+        } else {
+            INVALID_DATA_HINT.to_owned()
+        };
+        self.hint(hint)
     }
 
     fn new(kind: FailureKind, message: impl Into<String>) -> Self {
@@ -296,6 +322,14 @@ impl fmt::Display for Failure {
             let message = redacted(&error.message);
             write!(f, "{} ({})", escaped(&message), error.tag.as_str())?;
         }
+        match self.errors_total.saturating_sub(self.errors.len()) {
+            0 => {}
+            1 => write!(f, "\n  1 more error is not shown; correct these first")?,
+            more => write!(
+                f,
+                "\n  {more} more errors are not shown; correct these first"
+            )?,
+        }
         if let Some(hint) = &self.hint {
             write!(f, "\n  {}", escaped_lines(hint))?;
         }
@@ -336,19 +370,7 @@ impl From<espalier_store::Error> for Failure {
                     "the data of {} do not fit the new modules, and nothing was changed",
                     espalier_store::anchor_list(&anchors)
                 );
-                // Other unknown elements, as those of a `when` that is false, are not removed.
-                let is_unknown =
-                    |error: &DataError| error.app_tag.as_deref() == Some(espalier_store::UNKNOWN_NODE);
-                let hint = match errors.iter().all(is_unknown) {
-                    true => UNKNOWN_HINT,
-                    false => INVALID_DATA_HINT,
-                };
-                let failure = Self::invalid(message, &errors);
-                match errors.len() - errors.iter().len() {
-                    0 => failure.hint(hint),
-                    1 => failure.hint(format!("1 more place is not shown; {hint}")),
-                    more => failure.hint(format!("{more} more places are not shown; {hint}")),
-                }
+                Self::invalid(message, &errors).hint_of_modules()
             }
             espalier_store::Error::Engine(error) => error.into(),
             error @ espalier_store::Error::Unfinished { .. } => Self::data(error.to_string()).hint(

@@ -379,6 +379,50 @@ fn expanded_groupings_have_a_limit() {
     );
 }
 
+/// Unions that double 30 times, in 2 KB, took 55 MB/s of memory, without limit.
+#[test]
+fn expanded_unions_have_a_limit() {
+    let doubling = |levels: usize| {
+        let mut body = "typedef t0 { type union { type string; type int8; } }".to_owned();
+        for level in 1..=levels {
+            let used = level - 1;
+            body.push_str(&format!(
+                "typedef t{level} {{ type union {{ type t{used}; type t{used}; }} }}"
+            ));
+        }
+        body
+    };
+    for levels in [30, 60, 400, 600] {
+        let expected = "a.yang: The modules have more than 1000000 types (UNION_MEMBERS_MAX)";
+        check(&doubling(levels), &[], &[expected]);
+    }
+    // In the type of a leaf only.
+    let many = "type t12;".repeat(200);
+    let leaf = format!("{} leaf a {{ type union {{ {many} }} }}", doubling(12));
+    check(&leaf, &[], &["UNION_MEMBERS_MAX"]);
+    let module = |body: &str| format!("module a {{ namespace urn:a; prefix a; {body} }}");
+    compile(&[&module(&doubling(10))]).expect("4,094 members");
+    let leaves: String = (0..5000)
+        .map(|number| format!("leaf l{number} {{ type t8; }}"))
+        .collect();
+    compile(&[&module(&format!("{} {leaves}", doubling(8)))])
+        .expect("each typedef is expanded once");
+}
+
+#[test]
+fn modules_need_namespaces_of_their_own() {
+    let module = |name: &str| {
+        format!("module {name} {{ namespace urn:same; prefix p; leaf {name} {{ type string; }} }}")
+    };
+    let errors = compile(&[&module("a"), &module("b")]).expect_err("one namespace");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    let text = errors[0].to_string();
+    assert!(
+        text.contains("b.yang: The namespace urn:same is that of the module a too"),
+        "{text}"
+    );
+}
+
 #[test]
 fn compilations_run_in_parallel() {
     std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! `espalier modules`.
 
 use clap::{Args, Subcommand};
-use espalier_yang::schema::Module;
+use espalier_yang::schema::{Features as Enabled, Module};
 use serde_json::{Value, json};
 
 use crate::endpoint::{self, Invocation};
@@ -177,7 +177,16 @@ impl Install {
                 false => json!({"text": module.text}),
             })
             .collect();
-        Ok(json!({"install": install}))
+        let mut features = Vec::new();
+        for module in &source.modules {
+            // Those of a built-in module that the server does not have.
+            if let Some(Enabled::Only(supported)) = source.features.get(&module.name) {
+                let mut unsupported = module.features();
+                unsupported.retain(|feature| !supported.contains(feature));
+                features.push(json!({"module": module.name, "disable": unsupported}));
+            }
+        }
+        Ok(json!({"install": install, "features": features}))
     }
 }
 
@@ -214,7 +223,9 @@ fn change(mut settings: Settings, mut input: Value, is_json: bool) -> Result<()>
         format: Format::Json,
     };
     let mut printed = Vec::new();
-    endpoint::open_existing(&settings)?.invoke(&invocation, &mut printed)?;
+    endpoint::open_existing(&settings)?
+        .invoke(&invocation, &mut printed)
+        .map_err(Failure::hint_of_modules)?;
     let report = match printed.is_empty() {
         true => json!({"datastore": []}),
         false => {

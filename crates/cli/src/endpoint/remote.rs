@@ -192,7 +192,7 @@ impl Remote {
         }
         let mut answer = self.post_json(&format!("{SCHEMA_PATH}{query}"), source)?;
         if !answer.status().is_success() {
-            return Err(failure_of(answer));
+            return Err(failure_of(answer).hint_of_modules());
         }
         let text = answer.body_mut().read_to_string();
         let text = text.map_err(|error| self.unreachable(&error))?;

@@ -1,5 +1,6 @@
 //! Parses the error body of RESTCONF (RFC 8040 §7.1).
 
+use espalier_protocols::http_error::ERRORS_TOTAL;
 use espalier_protocols::http_status;
 use espalier_yang::{DataError, ErrorInfo, ErrorTag, ErrorType, Errors};
 use serde::Deserialize;
@@ -49,6 +50,8 @@ pub fn failure_of(answer: Response<Body>) -> Failure {
 
 fn refused(mut answer: Response<Body>) -> Failure {
     let status = answer.status();
+    let total = answer.headers().get(&ERRORS_TOTAL);
+    let total: Option<usize> = total.and_then(|total| total.to_str().ok()?.parse().ok());
     let text = answer.body_mut().read_to_string().unwrap_or_default();
     let Ok(envelope) = serde_json::from_str::<Envelope>(&text) else {
         let message = format!("the server answered {status}: {}", text.trim());
@@ -59,6 +62,7 @@ fn refused(mut answer: Response<Body>) -> Failure {
     for item in envelope.errors.error {
         errors.push(item.into());
     }
+    errors.count_more(total.unwrap_or_default().saturating_sub(errors.len()));
     Failure::invalid(format!("the server refused ({status})"), &errors)
 }
 

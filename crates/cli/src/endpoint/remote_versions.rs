@@ -11,7 +11,7 @@ use ureq::http::Response;
 use super::remote_error::failure_of;
 use crate::endpoint::{Changed, Differences, LineStyle, Read, Rollback};
 use espalier_terminal::path::percent_encoded;
-use espalier_terminal::{Failure, Result, VERSIONS_HINT};
+use espalier_terminal::{Failure, Result};
 
 use super::remote::{Remote, query};
 
@@ -92,26 +92,12 @@ impl From<RetentionBody> for Retention {
     }
 }
 
-/// Returns a successful response, or the failure; that of a missing version has a hint.
+/// Returns a successful response, or the failure.
 fn success(answer: Response<Body>) -> Result<Response<Body>> {
-    match answer.status().as_u16() {
-        200..300 => Ok(answer),
-        // Any other 400 is about the request, or from a port that serves something else.
-        400 if is_restconf_error(&answer) => {
-            let failure = failure_of(answer);
-            let is_about_version = failure.to_string().contains("version");
-            Err(match is_about_version {
-                true => failure.hint(VERSIONS_HINT),
-                false => failure,
-            })
-        }
-        _ => Err(failure_of(answer)),
+    match answer.status().is_success() {
+        true => Ok(answer),
+        false => Err(failure_of(answer)),
     }
-}
-
-fn is_restconf_error(answer: &Response<Body>) -> bool {
-    let media_type = answer.headers().get("content-type");
-    media_type.is_some_and(|value| value == "application/yang-data+json")
 }
 
 /// The JSON of a successful response.

@@ -178,7 +178,7 @@ fn many_similar_places_do_not_hide_another() {
     sandbox.write("a.json", json!({"m:l": entries, "m:z": "z"}).to_string());
     run(&sandbox, &["load", "a.json", "--yang", "old"]).ok();
     let output = run(&sandbox, &["upgrade", "--yang", "new"]).failed(1);
-    for part in ["/m:z", "290 more places", "load --replace --yang NEW"] {
+    for part in ["/m:z", "290 more errors", "load --replace --yang NEW"] {
         assert!(output.contains(part), "{part}: {output}");
     }
     assert!(!output.contains("--drop-unknown"), "{output}");

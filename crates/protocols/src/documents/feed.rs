@@ -16,6 +16,7 @@ use serde_json::{Value as Json, json};
 use super::limits::{FEED_GAP_PAUSE, FEED_HEARTBEAT, FEED_SHUTDOWN_CHECK, PAUSE_MAX};
 use super::parsed_request::Call;
 use super::problem::{Problem, Result};
+use crate::request_session::caller_of;
 use crate::restconf::{BodyWriter, stream};
 use crate::stream_slots::{LAST_EVENT_ID, StreamSlots};
 
@@ -25,14 +26,15 @@ const RETRY_MS: u64 = 1000;
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>> {
     let collection = call.collection()?;
     let after = after(call)?;
-    let slot = call.service.feeds.acquire().map_err(|reason| {
+    let user = caller_of(call.peer).user;
+    let slot = call.service.feeds.acquire(&user).map_err(|reason| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", reason.to_string())
     })?;
     let feed = collection.watch(after)?;
     let (writer, body) = stream(PAUSE_MAX);
     std::thread::spawn(move || {
         // A client that disconnects is not an error.
-        if let Err(error) = run(feed, writer, &slot.0) {
+        if let Err(error) = run(feed, writer, &slot.slots) {
             tracing::debug!(%error, "a feed of documents ended");
         }
     });

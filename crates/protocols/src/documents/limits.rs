@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::stream_slots::StreamLimits;
+
 /// Default page size, in documents or values.
 pub(super) const PAGE_DEFAULT: usize = 100;
 
@@ -13,7 +15,10 @@ pub(super) const OPERATIONS_MAX: usize = 10_000;
 
 // Each feed has a thread, because engines are waited for in blocking calls: docs/decisions/0053.
 /// Maximum number of open change feeds; each has a thread.
-pub(super) const FEEDS_MAX: usize = 256;
+pub(super) const FEEDS: StreamLimits = StreamLimits {
+    open_max: 256,
+    of_user_max: 64,
+};
 
 /// Interval of comments on an idle feed: they keep the connection open and detect lost clients.
 pub(super) const FEED_HEARTBEAT: Duration = Duration::from_secs(15);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use espalier_documents::{Collection, Documents, Info, JsonDocument, Policy};
 use http::StatusCode;
 
-use super::limits::FEEDS_MAX;
+use super::limits::FEEDS;
 use super::problem::{Problem, Result};
 use crate::stream_slots::StreamSlots;
 
@@ -31,7 +31,7 @@ impl DocumentsService {
     pub fn new(documents: Documents) -> Self {
         Self {
             documents,
-            feeds: Arc::new(StreamSlots::new(FEEDS_MAX)),
+            feeds: Arc::new(StreamSlots::new(FEEDS)),
             open: Mutex::default(),
         }
     }

@@ -1,13 +1,10 @@
 //! The body of an error response (RFC 8040 §7.1), in JSON and XML.
 
-use std::fmt::Write as _;
-
-use espalier_yang::{DataError, ErrorStructure, ErrorTag, ErrorType, Schema};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 use serde_json::{Value as Json, json};
 
-use super::error_path::XmlPath;
 use super::media::Format;
-use super::xml_text::escape;
+use crate::xml_errors::{message, put_info, put_leaf, put_path};
 
 /// The namespace of the module `ietf-restconf`.
 pub(super) const RESTCONF_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
@@ -45,9 +42,9 @@ pub(super) fn print_protocol_error(tag: ErrorTag, message: &str, format: Format)
         }
         Format::Xml => {
             let mut text = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\"><error>");
-            leaf(&mut text, "error-type", kind);
-            leaf(&mut text, "error-tag", tag);
-            leaf(&mut text, "error-message", message);
+            put_leaf(&mut text, "error-type", kind);
+            put_leaf(&mut text, "error-tag", tag);
+            put_leaf(&mut text, "error-message", message);
             text.push_str("</error></errors>");
             text
         }
@@ -75,70 +72,15 @@ fn json_error(error: &DataError) -> Json {
 
 fn xml_error(text: &mut String, error: &DataError, schema: Option<&Schema>) {
     text.push_str("<error>");
-    leaf(text, "error-type", error.kind.as_str());
-    leaf(text, "error-tag", error.tag.as_str());
+    put_leaf(text, "error-type", error.kind.as_str());
+    put_leaf(text, "error-tag", error.tag.as_str());
     if let Some(tag) = &error.app_tag {
-        leaf(text, "error-app-tag", tag);
+        put_leaf(text, "error-app-tag", tag);
     }
     if !error.path.is_empty() {
-        xml_path(text, &XmlPath::of(&error.path), schema);
+        put_path(text, &error.path, schema);
     }
-    leaf(text, "error-message", &message(error));
-    let info = error.info();
-    if !info.is_empty() {
-        text.push_str("<error-info>");
-        for member in info.members() {
-            let (name, value) = (member.name, escape(member.value));
-            let _ = write!(
-                text,
-                "<{name} xmlns=\"{}\">{value}</{name}>",
-                member.namespace
-            );
-        }
-        if let Some(structure) = &info.structure {
-            xml_structure(text, structure);
-        }
-        text.push_str("</error-info>");
-    }
+    put_leaf(text, "error-message", &message(error));
+    put_info(text, &error.info());
     text.push_str("</error>");
-}
-
-fn xml_structure(text: &mut String, structure: &ErrorStructure) {
-    let (name, namespace) = (&structure.name, escape(&structure.namespace));
-    let _ = write!(text, "<{name} xmlns=\"{namespace}\">");
-    let module = format!("{}:", structure.module);
-    for (name, value) in &structure.leaves {
-        // An identity of the module is in the default namespace.
-        let is_own_identity = value.starts_with(&module) && !value.contains(' ');
-        let value = value
-            .strip_prefix(&module)
-            .filter(|_| is_own_identity)
-            .unwrap_or(value);
-        leaf(text, name, value);
-    }
-    let _ = write!(text, "</{name}>");
-}
-
-fn leaf(text: &mut String, name: &str, value: &str) {
-    let _ = write!(text, "<{name}>{}</{name}>", escape(value));
-}
-
-fn xml_path(text: &mut String, path: &XmlPath, schema: Option<&Schema>) {
-    text.push_str("<error-path");
-    for module in &path.modules {
-        let namespace = schema.and_then(|schema| {
-            let id = schema.module_by_name(module)?;
-            Some(&*schema.module(id).namespace)
-        });
-        let namespace = namespace.unwrap_or_default();
-        let _ = write!(text, " xmlns:{module}=\"{}\"", escape(namespace));
-    }
-    let _ = write!(text, ">{}</error-path>", escape(&path.text));
-}
-
-fn message(error: &DataError) -> String {
-    match error.line {
-        0 => error.message.clone(),
-        line => format!("line {line}: {}", error.message),
-    }
 }

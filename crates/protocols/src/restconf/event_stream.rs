@@ -18,6 +18,7 @@ use espalier_service::notifications::{
     Delivery, Encoding, Event, EventFilter, EventSource, Polled, Position, Subscription,
     SubscriptionId, SubscriptionOptions, completion,
 };
+use espalier_service::session::Session;
 use espalier_yang::ErrorTag;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
@@ -34,7 +35,7 @@ use super::request_identity::Who;
 use super::resource::Methods;
 use super::response_body::{BodySender, sent_body};
 use super::routes::{HttpResponse, options};
-use crate::stream_slots::{LAST_EVENT_ID, StreamSlots};
+use crate::stream_slots::{LAST_EVENT_ID, StreamSlot, StreamSlots};
 
 /// The media type.
 const MEDIA: &str = "text/event-stream";
@@ -71,7 +72,8 @@ pub(super) async fn get(
         from: last_position(&parts.headers),
         ..parameters(service, parts)?
     };
-    receive(service, Resume::ById, encoding, move || {
+    let slot = slot(service, &session)?;
+    receive(service, slot, Resume::ById, encoding, move || {
         running.subscribe(options)
     })
     .await
@@ -93,7 +95,8 @@ pub(super) async fn established(
     }
     let limit = service.config().limits.query_bytes_max;
     Query::parse(parts.uri.query(), AllowedParameters::None, limit)?;
-    receive(service, Resume::Never, encoding, move || {
+    let slot = slot(service, &session)?;
+    receive(service, slot, Resume::Never, encoding, move || {
         running.open_subscription(id)
     })
     .await
@@ -124,14 +127,19 @@ enum Resume {
     Never,
 }
 
+/// Reserves a response for the user of a session.
+fn slot(service: &Restconf, session: &Session) -> Result<StreamSlot> {
+    let acquired = service.server.event_streams.acquire(&session.caller().user);
+    acquired.map_err(|reason| Failure::busy(reason.to_string()))
+}
+
 async fn receive(
     service: &Restconf,
+    slot: StreamSlot,
     resume: Resume,
     encoding: Encoding,
     subscribe: impl FnOnce() -> espalier_store::Result<Subscription> + Send + 'static,
 ) -> Result<HttpResponse> {
-    let acquired = service.server.event_streams.acquire();
-    let slot = acquired.map_err(|reason| Failure::busy(reason.to_string()))?;
     let subscribed = tokio::task::spawn_blocking(subscribe);
     let failed =
         |error: tokio::task::JoinError| Failure::new(ErrorTag::OperationFailed, error.to_string());
@@ -142,7 +150,7 @@ async fn receive(
         resume,
         encoding,
         sender,
-        slots: Arc::clone(&slot.0),
+        slots: Arc::clone(&slot.slots),
         replays: Arc::clone(&service.server.replays),
     };
     tokio::spawn(async move {

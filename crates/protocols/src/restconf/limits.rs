@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::stream_slots::StreamLimits;
+
 /// The limits of one request, and of all concurrent requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -21,6 +23,8 @@ pub struct Limits {
     pub operations_max: usize,
     /// Maximum number of event streams that are received at a time; more are rejected.
     pub event_streams_max: usize,
+    /// Maximum number of them that one user receives.
+    pub event_streams_of_user_max: usize,
     /// Maximum number of event streams that read past events at a time; more wait.
     pub replays_max: usize,
     /// Maximum size of a query string.
@@ -38,8 +42,18 @@ impl Default for Limits {
             writes_waiting_max: 4096,
             operations_max: 128,
             event_streams_max: 10_000,
+            event_streams_of_user_max: 1000,
             replays_max: 8,
             query_bytes_max: 64 << 10,
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn event_streams(&self) -> StreamLimits {
+        StreamLimits {
+            open_max: self.event_streams_max,
+            of_user_max: self.event_streams_of_user_max,
         }
     }
 }

@@ -25,7 +25,6 @@ mod config;
 mod edit_queue;
 mod error;
 mod error_body;
-mod error_path;
 mod event_stream;
 mod limits;
 mod media;
@@ -42,7 +41,6 @@ mod server;
 mod server_description;
 mod service;
 mod write;
-mod xml_text;
 
 pub use config::{RestconfConfig, StateWrites};
 pub(crate) use error_body::json_errors;

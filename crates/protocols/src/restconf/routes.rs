@@ -32,7 +32,7 @@ use super::server::RestconfServer;
 use super::server_description::{self, Element, PrintLevels};
 use super::write::{self, Target};
 use super::{error_body, event_stream, operations, read};
-use crate::http_error::HttpError;
+use crate::http_error::{HttpError, set_errors_total};
 
 /// A response.
 pub(super) type HttpResponse = Response<Body>;
@@ -457,6 +457,7 @@ pub(super) fn error_response(
     let mut response = with_body(&parts.method, media.header(), text);
     *response.status_mut() = failure.status;
     let headers = response.headers_mut();
+    set_errors_total(headers, &failure.errors);
     if let Some(allow) = failure.allow {
         headers.insert(ALLOW, allow.header());
     }

@@ -39,7 +39,7 @@ impl RestconfServer {
             waiting_writes: Arc::new(Semaphore::new(config.limits.writes_waiting_max)),
             operations: Arc::new(Semaphore::new(config.limits.operations_max)),
             replays: Arc::new(Semaphore::new(config.limits.replays_max)),
-            event_streams: Arc::new(StreamSlots::new(config.limits.event_streams_max)),
+            event_streams: Arc::new(StreamSlots::new(config.limits.event_streams())),
             config,
             service,
         }

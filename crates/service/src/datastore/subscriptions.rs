@@ -118,16 +118,20 @@ impl SessionDatastore {
         filter: Option<StreamFilter>,
         stop: Option<Timestamp>,
     ) -> Result<()> {
-        let anchor = self.governed().anchor_id();
+        let running = self.running_tree()?;
         let all = self.service.notifications().established();
-        let one = all.get(id, anchor, Some(&self.session), Request::Modify)?;
+        let one = all.get(
+            id,
+            running.anchor_id(),
+            Some(&self.session),
+            Request::Modify,
+        )?;
         let mut terms = one.terms();
         let Target::Stream(target) = &mut terms.target;
         target.filter = filter;
         terms.stop = stop.or(terms.stop);
-        terms.check(self.governed().store().now())?;
-        one.modify(terms);
-        Ok(())
+        terms.check(running.store().now())?;
+        self.service.modify_established(&one, &running, terms)
     }
 
     /// Ends a subscription of this session.

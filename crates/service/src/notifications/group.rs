@@ -7,7 +7,7 @@ use espalier_yang::Schema;
 
 use super::context::EventContext;
 use super::event::Event;
-use super::filter::EventFilter;
+use super::filter_in_force::FilterInForce;
 use super::receiver::Receiver;
 use super::stream::Stream;
 use super::termination::Termination;
@@ -17,7 +17,7 @@ use crate::session::Session;
 #[derive(Clone)]
 pub(super) struct Selector {
     pub stream: Stream,
-    pub filter: Option<Arc<EventFilter>>,
+    pub filter: FilterInForce,
     /// The session of one of the receivers: all have the same user.
     pub session: Arc<Session>,
 }
@@ -47,9 +47,7 @@ impl Selector {
             context.count_denied_notifications(receivers);
             return Ok(Selected::Excluded);
         };
-        let filter = self.filter.as_ref();
-        let is_match = filter.is_none_or(|filter| filter.matches(&event));
-        Ok(match is_match {
+        Ok(match self.filter.matches(&event) {
             true => Selected::Event(event),
             false => Selected::Excluded,
         })
@@ -97,7 +95,9 @@ impl Groups {
         }
     }
 
-    pub fn remove(&mut self, receiver: &Arc<Receiver>) {
+    /// Removes a receiver; returns whether it was there.
+    pub fn remove(&mut self, receiver: &Arc<Receiver>) -> bool {
+        let mut is_removed = false;
         for group in &mut self.0 {
             let place = group
                 .receivers
@@ -105,10 +105,12 @@ impl Groups {
                 .position(|one| Arc::ptr_eq(one, receiver));
             if let Some(place) = place {
                 group.receivers.swap_remove(place);
+                is_removed = true;
                 break;
             }
         }
         self.0.retain(|group| !group.receivers.is_empty());
+        is_removed
     }
 
     /// Delivers an event to all who may get it and want it.

@@ -12,7 +12,7 @@ use super::event::Event;
 use super::follow;
 use super::group::{Groups, Selector};
 use super::position::Position;
-use super::receiver::{Received, Receiver};
+use super::receiver::Receiver;
 use super::stream::Source;
 use super::termination::Termination;
 
@@ -69,7 +69,7 @@ impl Hub {
     }
 
     /// Adds a receiver. It gets all events that are appended after the call, and may get some that were appended before.
-    /// Returns the position from which it gets them.
+    /// Returns the position from which it gets them. `selector` is called when no other selector can be set meanwhile.
     ///
     /// # Errors
     /// Those of the engine, and of starting a thread.
@@ -77,28 +77,29 @@ impl Hub {
         self: &Arc<Self>,
         context: &Arc<dyn EventContext>,
         tree: &Tree,
-        selector: &Selector,
         receiver: &Arc<Receiver>,
+        selector: impl FnOnce() -> Selector,
     ) -> Result<Position> {
         let mut state = self.state.lock();
+        let selector = selector();
         for source in selector.stream.sources() {
             if !state.is_followed[source as usize] {
                 follow::start(self, &mut state, context, tree, source)?;
                 state.is_followed[source as usize] = true;
             }
         }
-        state.groups.add(selector, Arc::clone(receiver));
+        state.groups.add(&selector, Arc::clone(receiver));
         Ok(state.position)
     }
 
-    /// Replaces the selector of a receiver. Returns what its queue has, which the old one selected; all events that
-    /// follow are selected by the new one.
-    pub fn change(&self, selector: &Selector, receiver: &Arc<Receiver>) -> Vec<Received> {
+    /// Replaces the selector of a receiver, if it is here: it selects all events that follow. `selector` is called with the
+    /// position up to which the receivers have the events, when no other selector can be set meanwhile.
+    pub fn change(&self, receiver: &Arc<Receiver>, selector: impl FnOnce(Position) -> Selector) {
         let mut state = self.state.lock();
-        state.groups.remove(receiver);
-        let queued = receiver.drain();
-        state.groups.add(selector, Arc::clone(receiver));
-        queued
+        if state.groups.remove(receiver) {
+            let selector = selector(state.position);
+            state.groups.add(&selector, Arc::clone(receiver));
+        }
     }
 
     /// Removes a receiver. Returns the position up to which its queue has the events.

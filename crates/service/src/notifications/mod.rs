@@ -17,6 +17,7 @@
 //! | `filter.rs`, `subtree_filter.rs` | filters on the content: XPath, and subtrees (RFC 6241 §6) |
 //! | `context.rs` | what the delivery needs of the service |
 //! | `group.rs` | the receivers with the same stream, filter and user, which share the decisions |
+//! | `filter_in_force.rs` | which filter applies, when it was replaced meanwhile |
 //! | `receiver.rs` | the bounded queue of one receiver |
 //! | `hub.rs` | the receivers of an anchor; `follow.rs` feeds them |
 //! | `replay.rs` | reads past events |
@@ -37,6 +38,7 @@ mod encoding;
 mod established;
 mod event;
 mod filter;
+mod filter_in_force;
 mod follow;
 mod group;
 mod hub;
@@ -58,7 +60,8 @@ pub use commit_event::EVENT_CHANGES_MAX;
 pub(crate) use context::EventContext;
 pub use encoding::{Encoding, completion};
 pub use established::{
-    ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX, ESTABLISHED_OPEN_WAIT, SubscriptionId,
+    ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX, ESTABLISHED_OPEN_WAIT,
+    MODIFICATIONS_WAITING_MAX, SubscriptionId,
 };
 pub(crate) use established::{
     End, EstablishedSubscriptions, GivenFilter, NewEstablished, Place, Request, SUBSCRIBED,

@@ -32,6 +32,12 @@ impl Position {
         }
     }
 
+    /// Whether `reached` is at or after this position.
+    pub(super) fn is_reached(&self, reached: Self) -> bool {
+        let is_version_reached = (self.version, self.part) <= (reached.version, reached.part);
+        self.sequence <= reached.sequence && is_version_reached
+    }
+
     /// Moves to the position after an event.
     pub(super) fn advance(&mut self, event: &Event) {
         match event.source() {

@@ -143,16 +143,6 @@ impl Receiver {
         self.queue.lock().take()
     }
 
-    /// Empties the queue.
-    pub fn drain(&self) -> Vec<Received> {
-        let mut queue = self.queue.lock();
-        let mut drained = Vec::with_capacity(queue.events.len());
-        while queue.lost > 0 || !queue.events.is_empty() {
-            drained.extend(queue.take());
-        }
-        drained
-    }
-
     /// The next event, waiting for it until a deadline.
     pub fn wait(&self, deadline: Instant) -> Option<Received> {
         let mut queue = self.queue.lock();

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::established::{
-    End, EstablishedSubscriptions, NewEstablished, Request, SubscriptionId, Target,
+    End, Established, EstablishedSubscriptions, NewEstablished, Request, SubscriptionId, Target,
+    Terms,
 };
 use super::hub::Hub;
 use super::new_event::{Notification, event_name};
@@ -106,8 +107,8 @@ impl Service {
         new.terms.check(running.store().now())?;
         let established = self.notifications().established.establish(new)?;
         match established.check(&*self.event_context(), running) {
-            Ok(()) if established.end().is_none() => Ok(established.id),
-            Ok(()) => {
+            Ok(_) if established.end().is_none() => Ok(established.id),
+            Ok(_) => {
                 let Target::Stream(target) = established.terms().target;
                 Err(no_stream(target.stream.name()).into())
             }
@@ -116,6 +117,20 @@ impl Service {
                 Err(error)
             }
         }
+    }
+
+    /// Modifies an established subscription (RFC 8639 §2.4.3): the terms are those of all events after the call, and not of
+    /// those before it, when its receiver reads them later.
+    pub(crate) fn modify_established(
+        &self,
+        established: &Established,
+        running: &Tree,
+        terms: Terms,
+    ) -> Result<()> {
+        let hub = self.notifications().hub(running);
+        established.modify(terms, Position::newest(running)?)?;
+        hub.change(&established.receiver, |_| established.selector().0);
+        Ok(())
     }
 
     /// Begins to receive from an established subscription.

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use espalier_store::{Result, Timestamp, Tree};
 
 use super::context::EventContext;
-use super::established::{End, Established, StateChange, Target};
+use super::established::{End, Established, StateChange};
 use super::event::{Event, EventSource};
 use super::filter::EventFilter;
+use super::filter_in_force::FilterInForce;
 use super::group::{Selected, Selector};
 use super::hub::Hub;
 use super::position::Position;
@@ -101,6 +102,10 @@ pub struct Subscription {
     established: Option<Arc<Established>>,
     /// The changes of the established subscription that were adopted.
     revision: u64,
+    /// The number of its modifications that were adopted.
+    modifications: usize,
+    /// The positions of the modifications that the receiver was not notified of yet.
+    modified_at: VecDeque<Position>,
     /// When the established subscription is checked.
     check_due: Instant,
 }
@@ -120,7 +125,7 @@ impl Subscription {
         times.check(tree.store().now())?;
         let selector = Selector {
             stream: options.stream,
-            filter: options.filter,
+            filter: FilterInForce::new(options.filter),
             session,
         };
         let mut subscription = Self::idle(context, tree, hub, selector, times);
@@ -142,17 +147,12 @@ impl Subscription {
         established: Arc<Established>,
     ) -> Result<Self> {
         let revision = established.revision();
-        let terms = established.terms();
-        let times = terms.times();
-        let Target::Stream(target) = terms.target;
-        let selector = Selector {
-            stream: target.stream,
-            filter: target.filter.map(|filter| filter.parsed),
-            session: Arc::clone(&established.new.session),
-        };
+        let times = established.terms().times();
+        let (selector, modifications) = established.selector();
         let mut subscription = Self::idle(context, tree, hub, selector, times);
         subscription.queue = Arc::clone(&established.receiver);
         subscription.revision = revision;
+        subscription.modifications = modifications;
         subscription.established = Some(Arc::clone(&established));
         match times.start {
             Some(_) => subscription.begin_replay()?,
@@ -182,6 +182,8 @@ impl Subscription {
             ready: VecDeque::new(),
             established: None,
             revision: 0,
+            modifications: 0,
+            modified_at: VecDeque::new(),
             check_due: Instant::now(),
         }
     }
@@ -206,8 +208,10 @@ impl Subscription {
     }
 
     fn join(&mut self) -> Result<()> {
-        let (context, tree) = (&self.context, &self.tree);
-        self.joined = self.hub.join(context, tree, &self.selector, &self.queue)?;
+        let (established, selector) = (self.established.as_ref(), &self.selector);
+        self.joined = self.hub.join(&self.context, &self.tree, &self.queue, || {
+            established.map_or_else(|| selector.clone(), |one| one.selector().0)
+        })?;
         self.receiver = Some(Arc::clone(&self.queue));
         Ok(())
     }
@@ -318,6 +322,7 @@ impl Subscription {
                 return Step::Delivery(delivery);
             }
         }
+        self.announce_modifications(None);
         if self.is_over() {
             self.begin_rest();
         }
@@ -364,6 +369,7 @@ impl Subscription {
             Received::Lost(count) => self.announce(Delivery::Lost(count)),
             Received::Closed(reason) => self.end(Delivery::Terminated(reason)),
             Received::Event(event) => {
+                self.announce_modifications(Some(&event));
                 if self.times.include(event.time()) {
                     self.ready.push_back(Delivery::Event(event));
                 }
@@ -434,32 +440,46 @@ impl Subscription {
         }
     }
 
-    /// Adopts new terms. What was selected before is delivered before the notification of the change.
+    /// Adopts new terms.
     fn adopt_terms(&mut self, established: &Established) {
-        let terms = established.terms();
-        let Target::Stream(target) = terms.target;
-        self.selector.filter = target.filter.map(|filter| filter.parsed);
-        self.times.stop = terms.stop;
+        self.times.stop = established.terms().stop;
         if let Phase::Replay(replay) | Phase::CatchUp(replay, _) = &mut self.phase {
-            replay.set_stop(terms.stop);
+            replay.set_stop(self.times.stop);
         }
-        let receiver = self.receiver.clone();
-        let queued = receiver.map(|receiver| self.hub.change(&self.selector, &receiver));
-        for received in queued.into_iter().flatten() {
-            match (received, &self.phase) {
-                (Received::Event(event), Phase::CatchUp(..)) => {
-                    // It is read again, unless it is not recorded.
-                    if event.source() == EventSource::Server {
-                        self.queue.push(event);
-                    }
-                }
-                (received, _) => self.receive(received),
+        self.adopt_modifications();
+        let is_live = matches!(self.phase, Phase::Live(_));
+        self.hub.change(&self.queue, |reached| {
+            // What is in the queue was selected already.
+            if is_live {
+                established.forget_filters_before(reached);
             }
+            established.selector().0
+        });
+    }
+
+    /// Adopts the modifications of an established subscription, for the events that are read.
+    fn adopt_modifications(&mut self) {
+        let Some(established) = &self.established else {
+            return;
+        };
+        let (selector, modifications) = established.selector();
+        self.selector = selector;
+        for number in (1..=modifications - self.modifications).rev() {
+            let position = self.selector.filter.replacement(number);
+            self.modified_at.push_back(position.unwrap_or_default());
         }
-        if let Phase::CatchUp(replay, _) = &mut self.phase {
-            replay.read_on(&self.selector.stream.sources());
+        self.modifications = modifications;
+    }
+
+    /// Notifies of the modifications before an event; of all, if no event is waiting.
+    fn announce_modifications(&mut self, next: Option<&Event>) {
+        while let Some(from) = self.modified_at.front() {
+            if next.is_some_and(|event| !from.is_before(event)) {
+                return;
+            }
+            self.modified_at.pop_front();
+            self.announce_change(StateChange::Modified);
         }
-        self.announce_change(StateChange::Modified);
     }
 
     fn is_check_due(&self) -> bool {
@@ -481,7 +501,12 @@ impl Subscription {
             && self.is_check_due()
         {
             self.reopen()?;
-            established.check(&*self.context, &self.tree)?;
+            if let Some(terms) = established.check(&*self.context, &self.tree)? {
+                let modified = established.modify(terms, Position::newest(&self.tree)?);
+                // The next check tries again.
+                let _ = modified
+                    .inspect_err(|error| tracing::debug!(%error, "a filter is not adopted"));
+            }
             self.check_due = Instant::now() + CHECK_INTERVAL;
             self.adopt_changes();
         }
@@ -496,6 +521,8 @@ impl Subscription {
             }
             let page = replay.read(&*self.context, &self.tree)?;
             let is_finished = replay.is_finished();
+            // A modification before an event of the page was made before the page was read.
+            self.adopt_modifications();
             self.deliver(page)?;
             if !is_finished {
                 return Ok(());
@@ -542,6 +569,9 @@ impl Subscription {
                 if lost > 0 {
                     self.announce(Delivery::Lost(lost));
                 }
+                if let Some(established) = &self.established {
+                    established.forget_filters_before(replay.position);
+                }
                 self.phase = Phase::Live(replay.position);
             }
             Phase::Rest(_) => self.end(Delivery::Completed),
@@ -559,7 +589,10 @@ impl Subscription {
                 continue;
             }
             match self.selector.select(&*self.context, &self.tree, event, 1) {
-                Ok(Selected::Event(event)) => self.ready.push_back(Delivery::Event(event)),
+                Ok(Selected::Event(event)) => {
+                    self.announce_modifications(Some(&event));
+                    self.ready.push_back(Delivery::Event(event));
+                }
                 Ok(Selected::OtherStream) => {}
                 // The hub counts those that it selects.
                 Ok(Selected::Excluded) => {

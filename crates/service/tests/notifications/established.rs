@@ -1,22 +1,28 @@
 //! Dynamic subscriptions (RFC 8639 §2.4) in programs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use espalier_service::access::Caller;
 use espalier_service::configuration::ConfigurationTrees;
 use espalier_service::notifications::{
-    Delivery, Event, RECEIVER_EVENTS_MAX, Subscription, SubscriptionId, SubscriptionOptions,
+    Delivery, Event, MODIFICATIONS_WAITING_MAX, RECEIVER_EVENTS_MAX, Subscription, SubscriptionId,
+    SubscriptionOptions, time_text,
 };
 use espalier_service::operations::input_of;
 use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
 use espalier_service::{AccessControl, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{Clock, Datastore, Result, Store};
+use espalier_testkit::seed;
 use espalier_yang::InstancePath;
 use espalier_yang::data::{DataTree, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
+use rand::Rng;
 use serde_json::{Value as Json, json};
 
-use crate::fixture::{Fixture, MODEL, TestClock, content, next, next_event, number, user};
+use crate::fixture::{
+    Fixture, MODEL, TestClock, content, expect_nothing, next, next_event, number, user,
+};
 
 const SUBSCRIBED: &str = "ietf-subscribed-notifications";
 
@@ -129,6 +135,114 @@ fn a_slow_receiver_is_suspended_and_resumed_around_what_it_lost() {
     assert!(matches!(next(&mut slow), Delivery::Lost(10)));
     change(&next_event(&mut slow), "subscription-resumed");
     (11..=sent).for_each(|value| assert_eq!(number(&next_event(&mut slow)), Some(value)));
+}
+
+/// Whether a filter selects a number.
+type Selects = fn(u64) -> bool;
+
+/// The filters that the test chooses from, each with the numbers that it selects.
+const FILTERS: [(&str, Selects); 4] = [
+    ("/m:alarm", |_| true),
+    ("/m:alarm[number mod 2 = 0]", |number| number % 2 == 0),
+    ("/m:alarm[number mod 2 = 1]", |number| number % 2 == 1),
+    ("/m:alarm[number mod 3 = 0]", |number| number % 3 == 0),
+];
+
+/// A filter selected, or excluded, events before its modification that were read later, and some after it.
+#[test]
+fn a_modification_applies_to_the_events_after_it_however_late_they_are_read() {
+    let variable = "ESPALIER_MODIFICATIONS";
+    let count = seed::number_from_environment(variable).unwrap_or(30);
+    seed::run_each("modifications", count, variable, |random| {
+        let fixture = fixture(AccessControl::Off);
+        let running = session_of(&fixture, Caller::exempt());
+        let (mut selects, mut sent) = (FILTERS[0].1, 0);
+        let mut expected = Vec::new();
+        let mut input = json!({"stream": "NETCONF", "stream-xpath-filter": FILTERS[0].0});
+        if random.random() {
+            fixture.clock.advance_ms(1000);
+            input["replay-start-time"] = time_text(fixture.clock.now()).into();
+            for _ in 0..random.random_range(0..300) {
+                sent += 1;
+                fixture.alarm(sent);
+                expected.push(sent);
+            }
+        }
+        let id = establish(&running, &input);
+        let mut subscription = open(&running, id);
+        let (mut received, mut modified, mut modifications) = (Vec::new(), 0, 0);
+        for _ in 0..random.random_range(0..60) {
+            match random.random_range(0..10) {
+                0..6 => {
+                    sent += 1;
+                    fixture.alarm(sent);
+                    expected.extend(selects(sent).then_some(sent));
+                }
+                6 if modifications < MODIFICATIONS_WAITING_MAX => {
+                    let (text, next) = FILTERS[random.random_range(0..FILTERS.len())];
+                    let input = json!({"id": id.0, "stream-xpath-filter": text});
+                    invoke(&running, "modify-subscription", &input).expect("modified");
+                    modifications += 1;
+                    selects = next;
+                }
+                _ => {
+                    let delivery = subscription.next(Duration::from_millis(1)).expect("a read");
+                    receive(delivery, &mut received, &mut modified);
+                }
+            }
+        }
+        while received.len() < expected.len() || modified < modifications {
+            receive(Some(next(&mut subscription)), &mut received, &mut modified);
+        }
+        expect_nothing(&mut subscription);
+        assert_eq!((received, modified), (expected, modifications));
+    });
+}
+
+/// Collects the number of an event, or counts a modification.
+fn receive(delivery: Option<Delivery>, received: &mut Vec<u64>, modified: &mut usize) {
+    let event = match delivery {
+        Some(Delivery::Event(event)) => event,
+        None => return,
+        Some(_) => panic!("neither an event nor a modification"),
+    };
+    match number(&event) {
+        Some(number) => received.push(number),
+        None if content(&event)[format!("{SUBSCRIBED}:subscription-modified")].is_object() => {
+            *modified += 1;
+        }
+        None => drop(change(&event, "replay-completed")),
+    }
+}
+
+#[test]
+fn modifications_that_wait_for_past_events_are_limited() {
+    let fixture = fixture(AccessControl::Off);
+    let running = session_of(&fixture, Caller::exempt());
+    let id = establish(&running, &json!({"stream": "NETCONF"}));
+    let modify = || {
+        let input = json!({"id": id.0, "stream-xpath-filter": "/m:alarm"});
+        invoke(&running, "modify-subscription", &input)
+    };
+    for _ in 0..MODIFICATIONS_WAITING_MAX {
+        modify().expect("modified");
+    }
+    let error = modify().expect_err("too many");
+    assert!(
+        error.to_string().contains("MODIFICATIONS_WAITING_MAX"),
+        "{error}"
+    );
+    // They wait no more when the events are received.
+    let mut subscription = open(&running, id);
+    for number in 0..3 {
+        fixture.alarm(number);
+        while self::number(&next_event(&mut subscription)) != Some(number) {}
+    }
+    for _ in 0..3 * MODIFICATIONS_WAITING_MAX {
+        let modified = modify();
+        change(&next_event(&mut subscription), "subscription-modified");
+        modified.expect("modified");
+    }
 }
 
 #[test]

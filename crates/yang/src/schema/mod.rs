@@ -20,7 +20,7 @@ pub mod stored;
 mod tree_diagram;
 mod types;
 
-pub use compile::{SCHEMA_NODES_MAX, SchemaError, SchemaErrors};
+pub use compile::{SCHEMA_NODES_MAX, SchemaError, SchemaErrors, UNION_MEMBERS_MAX};
 pub use convert::{InstanceIdentifierTargets, SchemaPair};
 pub use lexical::{JsonScalar, ValueError};
 pub use model::{

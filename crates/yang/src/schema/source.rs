@@ -42,6 +42,14 @@ impl ModuleSource {
         })
     }
 
+    /// The names of the features that it defines.
+    pub fn features(&self) -> Vec<String> {
+        let statements = Statements::new(&self.text).filter(|found| found.depth == 1);
+        let features = statements.filter(|found| found.keyword == "feature");
+        let names = features.filter_map(|found| found.argument);
+        names.map(Into::into).collect()
+    }
+
     /// Returns whether it is a submodule.
     pub fn is_submodule(&self) -> bool {
         let first = Statements::new(&self.text).next();

@@ -169,9 +169,21 @@ impl Events {
     }
 
     fn of_server(&self, server: &Remote, path: &str) -> Result<()> {
+        let mut is_complete = false;
         server.each_event(path, &mut |message| {
-            Ok(self.of_message(&message)? == Flow::Continue)
-        })
+            let flow = self.of_message(&message)?;
+            is_complete = flow == Flow::End;
+            Ok(!is_complete)
+        })?;
+        // A subscription ends without a message at its stop time.
+        if is_complete || self.until.is_some() {
+            return Ok(());
+        }
+        let message =
+            "the server ended the event stream: it was stopped, or the connection was lost";
+        Err(Failure::data(message).hint(
+            "start again with --since TIME, the time of the last notification: those that are recorded are not lost",
+        ))
     }
 
     fn of_message(&self, message: &Message) -> Result<Flow> {

@@ -14,9 +14,17 @@ use super::environment::DATA_FILE;
 /// The exit status of such a process, as for other failures of an engine.
 const EXIT_STATUS: c_int = 1;
 
-/// The message for the directory that was opened last. Never freed, as a signal may come at any time; there
+/// The messages for a directory.
+struct Messages {
+    /// After `SIGABRT`, which LMDB raises after it has printed the assertion, and Rust when memory runs out.
+    aborted: String,
+    /// After `SIGBUS`.
+    unreadable: String,
+}
+
+/// The messages for the directory that was opened last. Never freed, as a signal may come at any time; there
 /// is one per opened directory.
-static MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
+static MESSAGES: AtomicPtr<Messages> = AtomicPtr::new(ptr::null_mut());
 
 /// Makes this process print that the engine's file is damaged, and exit with status 1, when LMDB aborts it.
 /// It installs handlers of `SIGABRT` and `SIGBUS`, so programs call it, not libraries. Call it once, before
@@ -29,25 +37,38 @@ pub fn install_damage_handler() {
     }
 }
 
-/// Sets the directory of the message.
+/// Sets the directory of the messages.
 pub(super) fn set_directory(dir: &Path) {
     let dir = dir.display();
-    let message = format!(
-        "error: {dir}/{DATA_FILE} cannot be read further; the file or its disk is damaged\n\
-         hint: `espalier check embedded:{dir}` names the pages; `espalier restore` a backup into \
-         another directory\n"
+    let remedy = format!(
+        "`espalier check embedded:{dir}` names the pages; `espalier restore` a backup into another directory"
     );
-    MESSAGE.store(Box::into_raw(Box::new(message)), Ordering::Release);
+    let messages = Messages {
+        aborted: format!(
+            "error: this process was aborted; the lines before this one have the reason\n\
+             hint: if it is a failed assertion in mdb.c, {dir}/{DATA_FILE} or its disk is damaged: {remedy}. Otherwise \
+             memory ran out, or espalier has a fault: please report these lines\n"
+        ),
+        unreadable: format!(
+            "error: {dir}/{DATA_FILE} cannot be read further; the file or its disk is damaged\n\
+             hint: {remedy}\n"
+        ),
+    };
+    MESSAGES.store(Box::into_raw(Box::new(messages)), Ordering::Release);
 }
 
 extern "C" fn handle_signal(signal: c_int) {
-    let message = MESSAGE.load(Ordering::Acquire);
-    // SAFETY: the pointer is null or of a string that is never freed; the rest are system calls.
+    let messages = MESSAGES.load(Ordering::Acquire);
+    // SAFETY: the pointer is null or of messages that are never freed; the rest are system calls.
     unsafe {
-        let Some(message) = message.as_ref() else {
+        let Some(messages) = messages.as_ref() else {
             libc::signal(signal, libc::SIG_DFL);
             libc::raise(signal);
             return;
+        };
+        let message = match signal {
+            libc::SIGABRT => &messages.aborted,
+            _ => &messages.unreadable,
         };
         libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
         libc::_exit(EXIT_STATUS)

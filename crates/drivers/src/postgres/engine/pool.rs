@@ -13,8 +13,8 @@ use crate::prefetched::Prefetched;
 /// The most idle connections that are kept for later snapshots.
 const IDLE_MAX: usize = 16;
 
-/// How long a snapshot waits for the connection of another one, if more snapshots are open than connections are kept.
-/// Most snapshots end sooner than a connection is opened; those that do not must not hold up others.
+/// How long a snapshot waits while no connection is returned, if more snapshots are open than connections are kept. Most
+/// snapshots end sooner than a connection is opened; those that do not must not hold up others.
 const REUSE_WAIT: Duration = Duration::from_millis(10);
 
 /// The connections that read.
@@ -29,6 +29,8 @@ struct PoolState {
     idle: Vec<Connection>,
     /// The number of connections in use.
     in_use: usize,
+    /// The number of connections that were returned so far.
+    returned: u64,
 }
 
 /// A connection in use. Dropping it ends the transaction and returns the connection to the pool.
@@ -87,12 +89,18 @@ impl Engine {
 
     /// A connection that is not in use; `None` if one has to be opened.
     fn take_idle(&self) -> Option<Connection> {
-        let deadline = Instant::now() + REUSE_WAIT;
+        let mut deadline = Instant::now() + REUSE_WAIT;
         let mut state = self.readers.state.lock();
+        let mut returned = state.returned;
         while state.idle.is_empty() && state.in_use > IDLE_MAX {
-            let returned = &self.readers.returned;
-            if returned.wait_until(&mut state, deadline).timed_out() {
-                break;
+            let waited = self.readers.returned.wait_until(&mut state, deadline);
+            if waited.timed_out() {
+                // Others, which wait too, took those that were returned.
+                if state.returned == returned {
+                    break;
+                }
+                returned = state.returned;
+                deadline = Instant::now() + REUSE_WAIT;
             }
         }
         state.idle.pop()
@@ -120,6 +128,7 @@ impl Drop for Lease {
         }
         let mut state = self.engine.readers.state.lock();
         state.in_use -= 1;
+        state.returned += 1;
         if state.idle.len() < IDLE_MAX {
             state.idle.extend(connection.take());
         }

@@ -4,7 +4,7 @@ use espalier_yang::{NodeId, Schema};
 
 use super::document::{Content, Element, ModuleNames, Scalar};
 use crate::restconf::error_body::RESTCONF_NAMESPACE;
-use crate::restconf::xml_text::escape;
+use crate::xml_text::escape;
 
 /// The revision of `ietf-yang-library` that is served (RFC 8040 §3.3.3).
 const YANG_LIBRARY_REVISION: &str = "2019-01-04";

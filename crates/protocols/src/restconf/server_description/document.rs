@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::restconf::media::Format;
-use crate::restconf::xml_text::escape;
+use crate::xml_text::escape;
 
 /// A module's name and namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ mod terms;
 
 pub(crate) use error::{Request, SubscriptionError};
 pub(crate) use named_filter::named_filter;
-pub use record::{ESTABLISHED_OPEN_WAIT, SubscriptionId};
+pub use record::{ESTABLISHED_OPEN_WAIT, MODIFICATIONS_WAITING_MAX, SubscriptionId};
 pub(crate) use record::{End, Established, NewEstablished, Place};
 pub(crate) use registry::EstablishedSubscriptions;
 pub use registry::{ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX};

@@ -11,10 +11,13 @@ use parking_lot::Mutex;
 use super::super::context::EventContext;
 use super::super::encoding::Encoding;
 use super::super::event::Event;
+use super::super::filter_in_force::FilterInForce;
+use super::super::group::Selector;
 use super::super::position::Position;
 use super::super::receiver::Receiver;
 use super::super::stream::Stream;
 use super::super::termination::Termination;
+use super::error::{Request, SubscriptionError};
 use super::state_change::StateChange;
 use super::terms::{GivenFilter, StreamFilter, Target, Terms};
 use super::{SUBSCRIBED, named_filter, state_change};
@@ -23,6 +26,9 @@ use crate::session::{Session, Transport};
 
 /// A subscription that nobody receives from ends this long after it was established.
 pub const ESTABLISHED_OPEN_WAIT: Duration = Duration::from_secs(60);
+
+/// The maximum number of modifications of a subscription that wait until the events before them were read.
+pub const MODIFICATIONS_WAITING_MAX: usize = 16;
 
 /// The number of a subscription. Unique in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +80,9 @@ pub(crate) struct Established {
 
 struct Changes {
     terms: Terms,
+    filter: FilterInForce,
+    /// How often the terms were modified.
+    modifications: usize,
     place: Place,
     end: Option<End>,
 }
@@ -81,6 +90,9 @@ struct Changes {
 impl Established {
     pub fn new(id: SubscriptionId, new: NewEstablished, now: Timestamp) -> Self {
         let terms = new.terms.clone();
+        let Target::Stream(target) = &terms.target;
+        let filter = target.filter.as_ref();
+        let filter = FilterInForce::new(filter.map(|filter| Arc::clone(&filter.parsed)));
         Self {
             id,
             receiver: Arc::default(),
@@ -89,6 +101,8 @@ impl Established {
             sent: AtomicU64::new(0),
             changes: Mutex::new(Changes {
                 terms,
+                filter,
+                modifications: 0,
                 place: Place::default(),
                 end: None,
             }),
@@ -151,10 +165,46 @@ impl Established {
         self.changes.lock().place = place;
     }
 
-    /// Replaces the terms.
-    pub fn modify(&self, terms: Terms) {
-        self.changes.lock().terms = terms;
+    /// What decides which events it has, and how often it was modified.
+    pub(in crate::notifications) fn selector(&self) -> (Selector, usize) {
+        let changes = self.changes.lock();
+        let Target::Stream(target) = &changes.terms.target;
+        let selector = Selector {
+            stream: target.stream.clone(),
+            filter: changes.filter.clone(),
+            session: Arc::clone(&self.new.session),
+        };
+        (selector, changes.modifications)
+    }
+
+    /// Replaces the terms for the events from a position on.
+    ///
+    /// # Errors
+    /// `insufficient-resources` if [`MODIFICATIONS_WAITING_MAX`] modifications wait for events before them.
+    pub(in crate::notifications) fn modify(&self, terms: Terms, from: Position) -> Result<()> {
+        {
+            let mut changes = self.changes.lock();
+            if changes.filter.replaced() >= MODIFICATIONS_WAITING_MAX {
+                let message = format!(
+                    "{MODIFICATIONS_WAITING_MAX} modifications (MODIFICATIONS_WAITING_MAX) wait until the past events \
+                     before them are received"
+                );
+                return Err(SubscriptionError::Resources(message).of(Request::Modify));
+            }
+            let Target::Stream(target) = &terms.target;
+            let filter = target.filter.as_ref();
+            let filter = filter.map(|filter| Arc::clone(&filter.parsed));
+            changes.filter.replace(filter, from);
+            changes.modifications += 1;
+            changes.terms = terms;
+        }
         self.changed();
+        Ok(())
+    }
+
+    /// The receiver has read all events before a position: filters that only apply to them are not needed any more.
+    pub(in crate::notifications) fn forget_filters_before(&self, position: Position) {
+        self.changes.lock().filter.forget_before(position);
     }
 
     /// Ends it, if it has not ended.
@@ -173,30 +223,33 @@ impl Established {
         self.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Ends it if the stream or the filter exist no more, or may not be read any more; adopts changes of the filter.
-    pub fn check(&self, context: &dyn EventContext, tree: &Tree) -> Result<()> {
+    /// Ends it if the stream or the filter exist no more, or may not be read any more. Returns new terms if the filter in
+    /// the configuration was changed.
+    pub fn check(&self, context: &dyn EventContext, tree: &Tree) -> Result<Option<Terms>> {
         let mut terms = self.terms();
         let Target::Stream(target) = &mut terms.target;
         if !self.may_read_stream(context, tree, &target.stream)? {
             self.finish(End::Terminated(Termination::StreamUnavailable));
-            return Ok(());
+            return Ok(None);
         }
         let filter = target.filter.as_ref();
         let Some(GivenFilter::Name(name)) = filter.map(|filter| &filter.given) else {
-            return Ok(());
+            return Ok(None);
         };
         match named_filter(tree, &*context.server_schema()?, name)? {
-            None => self.finish(End::Terminated(Termination::FilterUnavailable)),
-            Some(parsed) if filter.is_some_and(|filter| *filter.parsed == parsed) => {}
+            None => {
+                self.finish(End::Terminated(Termination::FilterUnavailable));
+                Ok(None)
+            }
+            Some(parsed) if filter.is_some_and(|filter| *filter.parsed == parsed) => Ok(None),
             Some(parsed) => {
                 target.filter = Some(StreamFilter {
                     given: GivenFilter::Name(name.clone()),
                     parsed: Arc::new(parsed),
                 });
-                self.modify(terms);
+                Ok(Some(terms))
             }
         }
-        Ok(())
     }
 
     /// Whether the stream exists, and the user may read it in the list of streams.

@@ -30,4 +30,4 @@ mod types;
 mod unique;
 
 pub use error::{SchemaError, SchemaErrors};
-pub use size::SCHEMA_NODES_MAX;
+pub use size::{SCHEMA_NODES_MAX, UNION_MEMBERS_MAX};

@@ -6,7 +6,7 @@ use super::error::{SchemaError, SchemaErrors};
 use super::failures::complete;
 use super::ffi::{Context, Message};
 use super::locate::{locate, locate_import};
-use super::size::reject_too_many_nodes;
+use super::size::reject_too_large;
 use super::texts::{SourceTexts, file_name, find};
 use super::{expand_descendants, modules, mount, tree};
 use crate::schema::statement::{STATEMENT_DEPTH_MAX, too_deep};
@@ -27,7 +27,7 @@ impl Schema {
     pub(super) fn compile_modules(source: &SchemaSource) -> Result<Self, SchemaErrors> {
         reject_deep_nesting(source)?;
         let names = implemented_names(source);
-        reject_too_many_nodes(source, &names)?;
+        reject_too_large(source, &names)?;
         let texts = SourceTexts::new(source);
         let mut context = Context::new(&texts).ok_or_else(out_of_memory)?;
         let errors = fill(&mut context, &texts, source, &names);

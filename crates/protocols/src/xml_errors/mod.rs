@@ -1,0 +1,6 @@
+//! Errors in XML, as RESTCONF and NETCONF have them.
+
+mod parts;
+mod path;
+
+pub(crate) use parts::{message, put_info, put_leaf, put_path};
