@@ -25,7 +25,7 @@ pub mod http_error;
 pub mod http_status;
 pub mod intake;
 pub mod json;
-// pub mod netconf;
+pub mod netconf;
 pub mod request_session;
 pub mod restconf;
 pub mod server;

@@ -31,6 +31,12 @@ pub enum Transport {
     Http,
     /// The same over a Unix socket.
     UnixSocket,
+    /// NETCONF over SSH (RFC 6242).
+    NetconfSsh,
+    /// NETCONF over TLS (RFC 7589).
+    NetconfTls,
+    /// NETCONF over a Unix socket, or the standard streams of a process.
+    NetconfLocal,
 }
 
 impl Transport {
@@ -41,6 +47,9 @@ impl Transport {
             Self::CommandLine => "command-line",
             Self::Http => "http",
             Self::UnixSocket => "unix-socket",
+            Self::NetconfSsh => "netconf-ssh",
+            Self::NetconfTls => "netconf-tls",
+            Self::NetconfLocal => "netconf-local",
         }
     }
 }
@@ -183,7 +192,7 @@ pub struct SessionTotals {
     pub started: Timestamp,
     /// How many were opened and listed.
     pub opened: u64,
-    /// How many of these were killed, or closed because they were idle.
+    /// How many of these were killed, lost, or closed because they were idle.
     pub dropped: u64,
 }
 
@@ -198,6 +207,8 @@ pub enum TerminationReason {
     Dropped,
     /// After too long without requests.
     Timeout,
+    /// Its first message was no `hello`.
+    BadHello,
 }
 
 impl TerminationReason {
@@ -208,6 +219,7 @@ impl TerminationReason {
             Self::Killed => "killed",
             Self::Dropped => "dropped",
             Self::Timeout => "timeout",
+            Self::BadHello => "bad-hello",
         }
     }
 }
@@ -300,7 +312,7 @@ impl Sessions {
         }
         let id = open.next_id();
         let session = Arc::new(Session::new(id, owner, new, now));
-        if session.kind == SessionKind::Named {
+        if !session.owner.is_empty() {
             open.by_owner.insert(session.owner.clone(), id);
         }
         open.by_id.insert(id, Arc::clone(&session));
@@ -319,8 +331,18 @@ impl Sessions {
 
     /// Closes a session.
     pub fn close(&self, id: SessionId) -> Option<Arc<Session>> {
-        let session = self.open.lock().remove(id)?;
-        self.changed(&session, SessionChange::Ended(TerminationReason::Closed));
+        self.end(id, TerminationReason::Closed)
+    }
+
+    /// Closes a session for a reason.
+    pub(crate) fn end(&self, id: SessionId, reason: TerminationReason) -> Option<Arc<Session>> {
+        let session = {
+            let mut open = self.open.lock();
+            let session = open.remove(id)?;
+            open.dropped += u64::from(reason != TerminationReason::Closed);
+            session
+        };
+        self.changed(&session, SessionChange::Ended(reason));
         Some(session)
     }
 

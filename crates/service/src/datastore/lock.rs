@@ -6,7 +6,7 @@ use espalier_yang::{DataError, ErrorTag, ErrorType, InstancePath};
 use super::SessionDatastore;
 use super::call::Call;
 use crate::audit::AuditOperation;
-use crate::session::SessionId;
+use crate::session::{SessionId, TerminationReason};
 
 /// The module of partial locks (RFC 5717).
 const PARTIAL_LOCK: &str = "ietf-netconf-partial-lock";
@@ -86,10 +86,18 @@ impl SessionDatastore {
     /// # Errors
     /// Those of the store.
     pub fn end(&self) -> Result<()> {
+        self.end_because(TerminationReason::Closed)
+    }
+
+    /// As [`Self::end`], when the connection of the session ended for this reason.
+    ///
+    /// # Errors
+    /// As [`Self::end`].
+    pub fn end_because(&self, reason: TerminationReason) -> Result<()> {
         self.changed(Call::new(AuditOperation::Logout), |_| {
             self.tree.store().end_session(self.session.owner())
         })?;
-        self.service.sessions().close(self.session.id());
+        self.service.sessions().end(self.session.id(), reason);
         Ok(())
     }
 

@@ -126,7 +126,9 @@ fn add_session(list: &mut StateNodes<'_>, session: &Session) {
         Transport::Library => "espalier-server:library",
         Transport::CommandLine => "espalier-server:command-line",
         Transport::Http => "espalier-server:http",
-        Transport::UnixSocket => "espalier-server:unix-socket",
+        Transport::UnixSocket | Transport::NetconfLocal => "espalier-server:unix-socket",
+        Transport::NetconfSsh => "ietf-netconf-monitoring:netconf-ssh",
+        Transport::NetconfTls => "ietf-netconf-monitoring:netconf-tls",
     };
     list.inner("session", |entry| {
         if !entry.leaf("transport", transport) {

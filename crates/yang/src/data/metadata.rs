@@ -57,7 +57,7 @@ pub(super) fn is_boolean(module: &str, name: &str) -> Option<bool> {
 /// Parses an annotation; `module` is empty if the document gives none.
 pub(super) fn annotation(module: &str, name: &str, value: &str) -> Result<Annotation, DataError> {
     match (module, name) {
-        ("ietf-netconf" | "", "operation") => operation(value).map(Annotation::Operation),
+        ("ietf-netconf", "operation") => operation(value).map(Annotation::Operation),
         ("yang", "insert") => match value {
             "first" | "last" | "before" | "after" => Ok(Annotation::Insert(value.into())),
             _ => Err(invalid_value(name, value, "first, last, before or after")),

@@ -355,9 +355,8 @@ impl<'a, R: Read> Reader<'a, R> {
                 (ResolveResult::Bound(Namespace(namespace)), Ok(value)) => {
                     self.annotation(node, namespace, name.as_ref(), &value)
                 }
-                (_, Ok(value)) if name.as_ref() == "operation" => {
-                    metadata::annotation("", "operation", &value)
-                }
+                // To ignore it would merge what the client wants to delete (RFC 6241 §7.2).
+                (_, Ok(_)) if name.as_ref() == "operation" => Err(unqualified_operation()),
                 _ => Err(unknown_attribute(attribute.key.as_ref())),
             };
             match annotation {
@@ -401,6 +400,12 @@ impl<'a, R: Read> Reader<'a, R> {
 
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
+fn unqualified_operation() -> DataError {
+    let message = "the attribute 'operation' needs the namespace urn:ietf:params:xml:ns:netconf:base:1.0, with a prefix, \
+                   as in nc:operation";
+    DataError::new(ErrorTag::UnknownAttribute, message).on_attribute("operation")
+}
 
 fn unknown_attribute(name: &str) -> DataError {
     let message = format!("unknown attribute '{name}'");

@@ -4,7 +4,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{SchemaError, SchemaErrors};
 use super::ffi;
-use super::texts::file_name;
 use crate::schema::model::{index_identities, index_modules};
 use crate::schema::{Identity, IdentityId, Module, ModuleId, Schema};
 
@@ -29,35 +28,11 @@ pub(super) fn copy(
         indexes.modules.insert(module.address(), id);
         schema.modules.push(copy_module(module));
     }
-    reject_shared_namespaces(&schema.modules)?;
     schema.own_modules = schema.modules.len();
     (schema.module_names, schema.module_namespaces) = index_modules(&schema.modules);
     copy_identities(&modules, &mut indexes, schema);
     schema.identity_names = index_identities(&schema.identities);
     Ok(indexes)
-}
-
-/// Rejects modules of different names with one namespace (RFC 7950 §5.3), which libyang accepts: names in XML would have
-/// the nodes of only one of them.
-fn reject_shared_namespaces(modules: &[Module]) -> Result<(), SchemaErrors> {
-    let mut by_namespace: FxHashMap<&str, &Module> = FxHashMap::default();
-    let shared = modules.iter().filter_map(|module| {
-        let first = *by_namespace.entry(&module.namespace).or_insert(module);
-        (first.name != module.name).then(|| SchemaError {
-            module: file_name(&module.name, module.revision.as_deref()),
-            line: 0,
-            path: String::new(),
-            message: format!(
-                "The namespace {} is that of the module {} too; each module needs its own.",
-                module.namespace, first.name
-            ),
-        })
-    });
-    let errors: Vec<_> = shared.collect();
-    match errors.is_empty() {
-        true => Ok(()),
-        false => Err(SchemaErrors::new(errors)),
-    }
 }
 
 /// The modules that libyang adds to each context; copied only if other modules need them.

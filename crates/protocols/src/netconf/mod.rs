@@ -1,0 +1,28 @@
+//! NETCONF (RFC 6241), with its framing over SSH (RFC 6242) and TLS (RFC 7589).
+//!
+//! | file | content |
+//! |---|---|
+//! | `framing/` | the frames of messages |
+//! | `message/` | `hello`, `rpc`, `rpc-reply` |
+//! | `capabilities.rs` | what the server announces |
+//! | `operations/` | the operations: those with data, and all others |
+//! | `session.rs` | a session on a connection |
+//! | `server.rs` | what all sessions share |
+//!
+//! The key decision: a session is one task that reads messages and starts one operation at a time on a thread that may
+//! block; what an operation writes goes through a short queue to the connection. So replies have the order of their
+//! requests, a client that does not read delays only itself, and an idle session costs no thread.
+
+mod capabilities;
+mod framing;
+mod limits;
+mod message;
+mod operations;
+mod outbox;
+mod server;
+mod session;
+
+pub use framing::{Decoder, Framing, FramingError, MessageWriter, Part};
+pub use limits::NetconfLimits;
+pub use message::{BASE_1_0, BASE_1_1, BASE_NAMESPACE, Element, Hello, HelloError};
+pub use server::{NetconfPeer, NetconfServer, SessionEnd};

@@ -1,0 +1,178 @@
+//! From a message to its reply.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use espalier_service::SessionDatastore;
+use espalier_service::session::Session;
+use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, Schema};
+
+use super::output::{Failure, Output, Result, write_nodes};
+use super::{edit, invoke, read};
+use crate::netconf::framing::{Framing, MessageWriter};
+use crate::netconf::message::{BASE_NAMESPACE, Element, Reply, ReplyStart, Rpc, RpcError};
+use crate::netconf::outbox::Turn;
+use crate::netconf::server::{Inner, SessionEnd};
+
+/// The namespace of the operations of NMDA (RFC 8526).
+const NMDA_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
+
+/// Bytes of a reply that are kept until it is complete, so that an error can still replace it.
+const HELD_BYTES_MAX: usize = 64 << 10;
+
+/// A message of a client.
+pub(in crate::netconf) struct Request {
+    pub server: Arc<Inner>,
+    pub session: Arc<Session>,
+    pub framing: Framing,
+    pub message: String,
+}
+
+/// What follows a request.
+pub(in crate::netconf) enum Next {
+    Continue,
+    End(SessionEnd),
+}
+
+impl Request {
+    /// Runs the operation, and writes its reply. An error is one of the connection.
+    pub fn answer(self, turn: &Turn) -> io::Result<Next> {
+        let rpc = match Rpc::parse(&self.message) {
+            Ok(rpc) => rpc,
+            Err(RpcError::Wrong(start, error)) => {
+                self.reply_errors(turn, start, &(*error).into(), None)?;
+                return Ok(Next::Continue);
+            }
+            Err(RpcError::Malformed(reason)) => {
+                if self.framing == Framing::Chunked {
+                    let error = DataError::new(ErrorTag::MalformedMessage, reason.clone());
+                    let errors = error.of_type(ErrorType::Rpc).into();
+                    self.reply_errors(turn, ReplyStart::unknown(), &errors, None)?;
+                }
+                return Ok(Next::End(SessionEnd::Malformed(reason)));
+            }
+        };
+        let running = match self.running() {
+            Ok(running) => running,
+            Err(error) => {
+                self.reply_errors(turn, rpc.reply, &error, None)?;
+                return Ok(Next::Continue);
+            }
+        };
+        let held = HeldWriter {
+            held: Vec::new(),
+            writer: turn.writer(self.framing),
+            is_sent: false,
+        };
+        let mut reply = Reply::begin(held, rpc.reply.clone())?;
+        let performed = perform(&running, &rpc.operation, &mut reply)
+            .and_then(|output| write_output(&mut reply, &output));
+        match performed {
+            Ok(()) => reply.finish()?.finish()?,
+            Err(Failure::Connection(error)) => return Err(error),
+            Err(Failure::Errors(errors)) => {
+                if reply.content().is_sent {
+                    let message = format!("a reply failed after its begin was sent: {errors}");
+                    return Err(io::Error::other(message));
+                }
+                self.reply_errors(turn, rpc.reply, &errors, Some(running.schema()))?;
+                return Ok(Next::Continue);
+            }
+        }
+        Ok(match rpc.operation.is(BASE_NAMESPACE, "close-session") {
+            true => Next::End(SessionEnd::Closed),
+            false => Next::Continue,
+        })
+    }
+
+    /// Running of the anchor as it is now.
+    fn running(&self) -> std::result::Result<SessionDatastore, Errors> {
+        let anchor = self.server.anchor()?;
+        Ok(self.server.service.running(&self.session, &anchor))
+    }
+
+    fn reply_errors(
+        &self,
+        turn: &Turn,
+        start: ReplyStart,
+        errors: &Errors,
+        schema: Option<&Schema>,
+    ) -> io::Result<()> {
+        let errors = errors
+            .clone()
+            .map(|error| match error.info().session_id.clone() {
+                Some(owner) => {
+                    let holder = self.server.service.sessions().of_owner(&owner);
+                    error.held_by(holder.map_or(0, |holder| holder.id().0).to_string())
+                }
+                None => error,
+            });
+        let mut reply = Reply::begin(turn.writer(self.framing), start)?;
+        reply.errors(&errors, schema)?;
+        reply.finish()?.finish()
+    }
+}
+
+/// Runs an operation.
+fn perform<W: Write>(
+    running: &SessionDatastore,
+    operation: &Element<'_>,
+    reply: &mut Reply<W>,
+) -> Result<Output> {
+    match (&*operation.namespace, &*operation.name) {
+        (BASE_NAMESPACE, "get") => read::get(running, operation, reply),
+        (BASE_NAMESPACE, "get-config") => read::get_config(running, operation, reply),
+        (NMDA_NAMESPACE, "get-data") => read::get_data(running, operation, reply),
+        (BASE_NAMESPACE, "edit-config") => edit::edit_config(running, operation),
+        (NMDA_NAMESPACE, "edit-data") => edit::edit_data(running, operation),
+        (BASE_NAMESPACE, "delete-config") => edit::delete_config(running, operation),
+        (BASE_NAMESPACE, "copy-config") => edit::copy_config(running, operation),
+        (BASE_NAMESPACE, "validate") => edit::validate(running, operation),
+        (BASE_NAMESPACE, "close-session") => Ok(Output::Ok),
+        (invoke::YANG_NAMESPACE, "action") => invoke::action(running, operation),
+        _ => invoke::rpc(running, operation),
+    }
+}
+
+fn write_output<W: Write>(reply: &mut Reply<W>, output: &Output) -> Result<()> {
+    match output {
+        Output::Ok => Ok(reply.ok()?),
+        Output::Nodes(_, tree) if tree.nodes.is_empty() => Ok(reply.ok()?),
+        Output::Nodes(schema, tree) => write_nodes(reply.content(), schema, tree),
+        Output::Written => Ok(()),
+    }
+}
+
+/// Holds the begin of a reply.
+struct HeldWriter<S: FnMut(bytes::Bytes) -> io::Result<()>> {
+    held: Vec<u8>,
+    writer: MessageWriter<S>,
+    is_sent: bool,
+}
+
+impl<S: FnMut(bytes::Bytes) -> io::Result<()>> HeldWriter<S> {
+    /// Ends the message.
+    fn finish(mut self) -> io::Result<()> {
+        self.writer.write_all(&self.held)?;
+        self.writer.finish()
+    }
+}
+
+impl<S: FnMut(bytes::Bytes) -> io::Result<()>> Write for HeldWriter<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_sent {
+            self.held.extend_from_slice(bytes);
+            if self.held.len() > HELD_BYTES_MAX {
+                self.is_sent = true;
+                let held = std::mem::take(&mut self.held);
+                self.writer.write_all(&held)?;
+            }
+            return Ok(bytes.len());
+        }
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

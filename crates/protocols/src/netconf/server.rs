@@ -1,0 +1,113 @@
+//! What all sessions share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use espalier_service::access::Caller;
+use espalier_service::session::Transport;
+use espalier_service::{Anchor, Service};
+use espalier_yang::Errors;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, Semaphore};
+
+use super::limits::NetconfLimits;
+use super::session;
+use crate::anchors::ServedAnchors;
+
+/// The peer of a connection, as its transport found it.
+#[derive(Clone, Debug)]
+pub struct NetconfPeer {
+    /// The user.
+    pub caller: Caller,
+    /// How the connection was made.
+    pub transport: Transport,
+    /// The address.
+    pub address: String,
+}
+
+/// Why a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// By `close-session`.
+    Closed,
+    /// By `kill-session`, or by an operator.
+    Killed,
+    /// The client closed the connection, or it was lost.
+    Dropped,
+    /// There were no requests, or not all of a message, for too long.
+    Timeout,
+    /// The first message was no `hello`, for this reason.
+    BadHello(String),
+    /// A message was not well-formed, for this reason.
+    Malformed(String),
+    /// The server ends.
+    Shutdown,
+    /// The server cannot open a session, for this reason.
+    Refused(String),
+}
+
+/// A NETCONF server, without its transports. Cheap to clone.
+#[derive(Clone)]
+pub struct NetconfServer {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub service: Service,
+    anchors: ServedAnchors,
+    pub limits: NetconfLimits,
+    pub operations: Arc<Semaphore>,
+    is_ended: AtomicBool,
+    ended: Notify,
+}
+
+impl NetconfServer {
+    /// A server of the default anchor.
+    pub fn new(anchors: ServedAnchors, limits: NetconfLimits) -> Self {
+        let operations = Arc::new(Semaphore::new(limits.operations_max));
+        Self {
+            inner: Arc::new(Inner {
+                service: anchors.server().service().clone(),
+                anchors,
+                limits,
+                operations,
+                is_ended: AtomicBool::new(false),
+                ended: Notify::new(),
+            }),
+        }
+    }
+
+    /// Runs a session on a connection until it ends.
+    pub async fn serve<C>(&self, connection: C, peer: NetconfPeer) -> SessionEnd
+    where
+        C: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        session::run(&self.inner, connection, peer).await
+    }
+
+    /// Ends all sessions; no further one can start.
+    pub fn end(&self) {
+        self.inner.is_ended.store(true, Ordering::Release);
+        self.inner.ended.notify_waiters();
+    }
+}
+
+impl Inner {
+    /// The anchor that is served, as it is now.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be opened.
+    pub fn anchor(&self) -> Result<Anchor, Errors> {
+        let served = self.anchors.default_anchor();
+        let served = served.map_err(|error| error.into_parts().1)?;
+        Ok(served.anchor().clone())
+    }
+
+    /// Completes when all sessions have to end.
+    pub async fn ended(&self) {
+        let ended = self.ended.notified();
+        if !self.is_ended.load(Ordering::Acquire) {
+            ended.await;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The begin and the end of sessions.
+
+use std::time::Duration;
+
+use espalier_protocols::netconf::{
+    BASE_1_0, BASE_1_1, BASE_NAMESPACE, Hello, NetconfLimits, SessionEnd,
+};
+
+use crate::support::Fixture;
+
+#[test]
+fn the_server_sends_its_capabilities_and_a_number_at_once() {
+    let fixture = Fixture::new();
+    let mut client = fixture.connect();
+    let hello = client.receive().expect("a hello");
+    for part in [
+        BASE_1_0,
+        BASE_1_1,
+        "candidate:1.0",
+        "confirmed-commit:1.1",
+        "<session-id>",
+        "content-id=",
+    ] {
+        assert!(hello.contains(part), "{part}: {hello}");
+    }
+    assert!(!hello.contains("<session-id>0<"), "{hello}");
+    let mut other = fixture.session();
+    assert!(
+        other
+            .data("<get-config><source><running/></source></get-config>")
+            .is_empty()
+    );
+}
+
+#[test]
+fn wrong_hellos_end_the_session() {
+    let fixture = Fixture::new();
+    let capabilities = format!("<capabilities><capability>{BASE_1_1}</capability></capabilities>");
+    for hello in [
+        format!(
+            "<hello xmlns=\"{BASE_NAMESPACE}\"><session-id>4</session-id>{capabilities}</hello>"
+        ),
+        format!("<hello xmlns=\"urn:other\">{capabilities}</hello>"),
+        format!("<hello xmlns=\"{BASE_NAMESPACE}\"><capabilities/></hello>"),
+        format!("<rpc message-id=\"1\" xmlns=\"{BASE_NAMESPACE}\"><get/></rpc>"),
+        "<hello".to_owned(),
+    ] {
+        let mut client = fixture.connect();
+        client.receive().expect("a hello");
+        client.send(&hello);
+        assert!(client.receive().is_none(), "{hello}");
+        assert!(matches!(client.end(), SessionEnd::BadHello(_)), "{hello}");
+    }
+    assert!(fixture.service.sessions().list().is_empty());
+}
+
+/// Some clients send white space before the declaration, and some send chunks when they have the hello of the server.
+#[test]
+fn unusual_hellos_are_accepted() {
+    let fixture = Fixture::new();
+    let hello = Hello::print(&[BASE_1_1.to_owned()], None);
+    let chunked = format!("\n#{}\n{hello}\n##\n", hello.len());
+    for bytes in [format!("\n  {hello}]]>]]>"), chunked] {
+        let mut client = fixture.connect();
+        client.receive().expect("a hello");
+        client.send_bytes(bytes.as_bytes()).expect("open");
+        client.expect_chunks();
+        client.ok("<close-session/>");
+        assert!(client.receive().is_none());
+        assert_eq!(client.end(), SessionEnd::Closed);
+    }
+}
+
+#[test]
+fn a_client_that_sends_no_hello_is_disconnected() {
+    let limits = NetconfLimits {
+        hello_time_max: Duration::from_millis(100),
+        ..NetconfLimits::default()
+    };
+    let fixture = Fixture::with(limits);
+    let mut client = fixture.connect();
+    client.receive().expect("a hello");
+    assert!(client.receive().is_none());
+    assert_eq!(client.end(), SessionEnd::Timeout);
+}
+
+/// Locks end with the connection; the candidate that was locked is discarded.
+#[test]
+fn a_lost_connection_releases_what_the_session_had() {
+    let fixture = Fixture::new();
+    let mut first = fixture.session();
+    let lock = "<lock><target><candidate/></target></lock>";
+    first.ok(lock);
+    first.ok(
+        "<edit-config><target><candidate/></target><config><c xmlns=\"urn:m\"><title>x</title></c></config></edit-config>",
+    );
+    let mut second = fixture.session();
+    assert_eq!(second.error(lock), "lock-denied");
+    assert_eq!(first.drop_connection(), SessionEnd::Dropped);
+    second.ok(lock);
+    let candidate = second.data("<get-config><source><candidate/></source></get-config>");
+    assert_eq!(candidate, "");
+}
+
+#[test]
+fn a_killed_session_ends() {
+    let fixture = Fixture::new();
+    let mut first = fixture.session();
+    first.ok("<lock><target><running/></target></lock>");
+    let id = fixture.service.sessions().list()[0].id().0;
+    let mut second = fixture.session();
+    let reply = second.rpc("<lock><target><running/></target></lock>");
+    assert!(
+        reply.contains(&format!(
+            "<session-id xmlns=\"{BASE_NAMESPACE}\">{id}</session-id>"
+        )),
+        "{reply}"
+    );
+    second.ok(&format!(
+        "<kill-session><session-id>{id}</session-id></kill-session>"
+    ));
+    second.ok("<lock><target><running/></target></lock>");
+    assert!(first.receive().is_none());
+    assert_eq!(first.end(), SessionEnd::Killed);
+    let own = fixture.service.sessions().list()[0].id().0;
+    let kill = format!("<kill-session><session-id>{own}</session-id></kill-session>");
+    assert_eq!(second.error(&kill), "invalid-value");
+}

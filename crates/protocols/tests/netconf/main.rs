@@ -1,0 +1,6 @@
+//! NETCONF, without a network.
+
+mod framing;
+mod hello;
+mod operations;
+mod support;

@@ -1,0 +1,255 @@
+//! A NETCONF server without a network, and a client that sends bytes of its own choosing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use espalier_protocols::anchors::{AnchorLimits, AnchorName, DefaultAnchor, ServedAnchors};
+use espalier_protocols::netconf::{
+    BASE_1_0, BASE_1_1, BASE_NAMESPACE, Decoder, Element, Framing, Hello, MessageWriter,
+    NetconfLimits, NetconfPeer, NetconfServer, Part, SessionEnd,
+};
+use espalier_protocols::restconf::RestconfConfig;
+use espalier_service::access::Caller;
+use espalier_service::configuration::ConfigurationTrees;
+use espalier_service::session::{Sessions, Transport};
+use espalier_service::{AccessControl, LoginPolicy, Service};
+use espalier_store::{Datastore, Store, SystemClock};
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+/// The longest that a test waits for a message.
+const WAIT_MAX: Duration = Duration::from_secs(20);
+
+pub const MODEL: &str = "module m {
+  yang-version 1.1; namespace 'urn:m'; prefix m;
+  container c {
+    leaf title { type string; default none; must '. != \"forbidden\"'; }
+    list e { key k; leaf k { type string; } leaf v { type uint8; }
+      action reset { input { leaf delay { type uint8; } } output { leaf done { type boolean; } } } }
+    leaf-list tag { type string; ordered-by user; }
+  }
+  rpc ping { input { leaf text { type string; } } output { leaf text { type string; } } }
+}";
+
+/// A server of an anchor with [`MODEL`].
+pub struct Fixture {
+    pub server: NetconfServer,
+    pub service: Service,
+    pub runtime: Runtime,
+}
+
+impl Fixture {
+    pub fn new() -> Self {
+        Self::with(NetconfLimits::default())
+    }
+
+    pub fn with(limits: NetconfLimits) -> Self {
+        let driver = espalier_drivers::open("memory:").expect("a driver");
+        let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
+        let source = SchemaSource {
+            modules: vec![ModuleSource::from_text(MODEL).expect("a module")],
+            ..SchemaSource::default()
+        };
+        store.create_dataspace("d").expect("a dataspace");
+        store.create_schema_set("d", "s", &source).expect("modules");
+        store.create_anchor("d", "a", "s").expect("an anchor");
+        let tree = store.tree("d", "a", Datastore::Running).expect("a tree");
+        let trees = ConfigurationTrees::new(store, Some(tree));
+        let sessions = Sessions::new(Arc::new(SystemClock));
+        let policy = LoginPolicy::default();
+        let service = Service::new(trees, AccessControl::Off, sessions, policy);
+        let service = service.expect("a service");
+        let default = DefaultAnchor {
+            name: AnchorName::new("d", "a"),
+            missing_hint: String::new(),
+        };
+        let config = RestconfConfig::default();
+        let limits_of_anchors = AnchorLimits::default();
+        let anchors = ServedAnchors::new(service.clone(), default, config, limits_of_anchors);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
+        Self {
+            server: NetconfServer::new(anchors.expect("anchors"), limits),
+            service,
+            runtime: runtime.expect("a runtime"),
+        }
+    }
+
+    /// A connection on which nothing was sent yet.
+    pub fn connect(&self) -> Client<'_> {
+        let (own, other) = tokio::io::duplex(64 << 10);
+        let server = self.server.clone();
+        let peer = NetconfPeer {
+            caller: Caller::exempt(),
+            transport: Transport::NetconfLocal,
+            address: "test".to_owned(),
+        };
+        let end = self
+            .runtime
+            .spawn(async move { server.serve(other, peer).await });
+        Client {
+            runtime: &self.runtime,
+            stream: own,
+            end,
+            decoder: Decoder::new(),
+            framing: Framing::EndOfMessage,
+            received: Vec::new(),
+            next_id: 0,
+        }
+    }
+
+    /// A session in `base:1.1`.
+    pub fn session(&self) -> Client<'_> {
+        let mut client = self.connect();
+        client.greet(&[BASE_1_0, BASE_1_1]);
+        client
+    }
+}
+
+/// A client.
+pub struct Client<'f> {
+    runtime: &'f Runtime,
+    stream: DuplexStream,
+    end: JoinHandle<SessionEnd>,
+    decoder: Decoder,
+    pub framing: Framing,
+    received: Vec<u8>,
+    next_id: u32,
+}
+
+impl Client<'_> {
+    /// Exchanges the `hello` messages; returns that of the server.
+    pub fn greet(&mut self, versions: &[&str]) -> String {
+        let versions: Vec<String> = versions.iter().map(|&version| version.to_owned()).collect();
+        let hello = self.receive().expect("a hello");
+        self.send(&Hello::print(&versions, None));
+        if versions.iter().any(|version| version == BASE_1_1) {
+            self.expect_chunks();
+        }
+        hello
+    }
+
+    /// From now on messages have chunks.
+    pub fn expect_chunks(&mut self) {
+        self.framing = Framing::Chunked;
+        self.decoder.set_framing(Framing::Chunked);
+    }
+
+    /// Sends bytes; an error is that of a connection that was closed.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.runtime.block_on(self.stream.write_all(bytes))
+    }
+
+    /// Sends a message.
+    pub fn send(&mut self, text: &str) {
+        let framed = framed(self.framing, text);
+        self.send_bytes(&framed).expect("an open connection");
+    }
+
+    /// The next message; `None` if the server closed the connection.
+    pub fn receive(&mut self) -> Option<String> {
+        let mut message = Vec::new();
+        loop {
+            let mut input = &self.received[..];
+            while let Some(part) = self.decoder.next(&mut input).expect("frames") {
+                match part {
+                    Part::Data(data) => message.extend_from_slice(data),
+                    Part::End => {
+                        self.received = input.to_vec();
+                        return Some(String::from_utf8(message).expect("UTF-8"));
+                    }
+                }
+            }
+            let mut block = vec![0; 1 << 16];
+            let read = self.stream.read(&mut block);
+            let read = self
+                .runtime
+                .block_on(async { tokio::time::timeout(WAIT_MAX, read).await });
+            match read.expect("a message in time").expect("a read") {
+                0 => return None,
+                read => self.received = block[..read].to_vec(),
+            }
+        }
+    }
+
+    /// Sends a request, and returns its reply.
+    pub fn rpc(&mut self, operation: &str) -> String {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send(&format!(
+            "<rpc message-id=\"{id}\" xmlns=\"{BASE_NAMESPACE}\">{operation}</rpc>"
+        ));
+        let reply = self.receive().expect("a reply");
+        let parsed = Element::parse(&reply).expect("XML");
+        assert!(parsed.is(BASE_NAMESPACE, "rpc-reply"), "{reply}");
+        assert_eq!(parsed.attributes[0].value, id.to_string(), "{reply}");
+        reply
+    }
+
+    /// Sends a request that succeeds without output.
+    pub fn ok(&mut self, operation: &str) {
+        let reply = self.rpc(operation);
+        assert!(reply.contains("<ok/>"), "{operation}: {reply}");
+    }
+
+    /// Sends a request that fails; returns the tag of the error.
+    pub fn error(&mut self, operation: &str) -> String {
+        let reply = self.rpc(operation);
+        let tag = reply.split_once("<error-tag>");
+        let tag = tag.and_then(|(_, rest)| rest.split_once('<'));
+        let (tag, _) = tag.unwrap_or_else(|| panic!("{operation}: {reply}"));
+        tag.to_owned()
+    }
+
+    /// The content of `data` in a reply.
+    pub fn data(&mut self, operation: &str) -> String {
+        let reply = self.rpc(operation);
+        let begin = reply.find("<data").unwrap_or_else(|| panic!("{reply}"));
+        let content = &reply[begin..];
+        let begin = content.find('>').expect("a tag") + 1;
+        let end = content.rfind("</data>").unwrap_or(begin);
+        content[begin..end].to_owned()
+    }
+
+    /// Waits for the end of the session.
+    pub fn end(self) -> SessionEnd {
+        let Self {
+            runtime,
+            stream,
+            end,
+            ..
+        } = self;
+        let end = runtime.block_on(async { tokio::time::timeout(WAIT_MAX, end).await });
+        drop(stream);
+        end.expect("an end in time").expect("no panic")
+    }
+
+    /// Closes the connection, and waits for the end of the session.
+    pub fn drop_connection(self) -> SessionEnd {
+        let Self {
+            runtime,
+            stream,
+            end,
+            ..
+        } = self;
+        drop(stream);
+        let end = runtime.block_on(async { tokio::time::timeout(WAIT_MAX, end).await });
+        end.expect("an end in time").expect("no panic")
+    }
+}
+
+/// A message with its frames.
+pub fn framed(framing: Framing, text: &str) -> Vec<u8> {
+    let mut frames = Vec::new();
+    let mut writer = MessageWriter::new(framing, |frame| {
+        frames.push(frame);
+        Ok(())
+    });
+    std::io::Write::write_all(&mut writer, text.as_bytes()).expect("memory");
+    writer.finish().expect("memory");
+    frames.concat()
+}
