@@ -6,6 +6,7 @@
 //! | `message/` | `hello`, `rpc`, `rpc-reply` |
 //! | `capabilities.rs` | what the server announces |
 //! | `operations/` | the operations: those with data, and all others |
+//! | `notifications.rs` | sends the notifications of a subscription |
 //! | `session.rs` | a session on a connection |
 //! | `server.rs` | what all sessions share |
 //!
@@ -17,6 +18,7 @@ mod capabilities;
 mod framing;
 mod limits;
 mod message;
+mod notifications;
 mod operations;
 mod outbox;
 mod server;

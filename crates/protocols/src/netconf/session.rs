@@ -12,7 +12,8 @@ use tokio::time::{Instant, timeout};
 use super::capabilities::capabilities;
 use super::framing::{Decoder, Framing, Part};
 use super::message::{Hello, Reply, ReplyStart};
-use super::operations::{Next, Request};
+use super::notifications::Sending;
+use super::operations::{Next, Request, Subscribed};
 use super::outbox::{Outbox, send_all};
 use super::server::{Inner, NetconfPeer, SessionEnd};
 
@@ -60,6 +61,8 @@ where
             block: vec![0; READ_BYTES],
             filled: 0..0,
         },
+        created: None,
+        established: Vec::new(),
     };
     let end = running.run().await;
     tracing::info!(id = session.id().0, user = %session.caller().user, ?end, "a NETCONF session ended");
@@ -109,6 +112,10 @@ struct Running<R> {
     session: Arc<Session>,
     outbox: Outbox,
     input: Input<R>,
+    /// The subscription of `create-subscription`.
+    created: Option<Sending>,
+    /// Those of `establish-subscription`.
+    established: Vec<Sending>,
 }
 
 /// What arrives on a connection.
@@ -138,11 +145,30 @@ impl<R: AsyncRead + Unpin> Running<R> {
                 session: Arc::clone(&self.session),
                 framing,
                 message,
+                subscribed: self.subscribed(),
             };
             match self.answer(request).await? {
                 Next::Continue => {}
+                Next::Notify(subscription, kind) => {
+                    let sending = Sending::begin(*subscription, self.outbox.clone(), framing);
+                    match kind {
+                        Subscribed::Established => self.established.push(sending),
+                        Subscribed::None | Subscribed::Created => self.created = Some(sending),
+                    }
+                }
                 Next::End(end) => return Ok(end),
             }
+        }
+    }
+
+    /// The subscriptions that have not ended.
+    fn subscribed(&mut self) -> Subscribed {
+        self.created.take_if(|sending| sending.is_ended());
+        self.established.retain(|sending| !sending.is_ended());
+        match (&self.created, self.established.is_empty()) {
+            (Some(_), _) => Subscribed::Created,
+            (None, false) => Subscribed::Established,
+            (None, true) => Subscribed::None,
         }
     }
 
@@ -182,7 +208,11 @@ impl<R: AsyncRead + Unpin> Running<R> {
     /// The next request.
     async fn message(&mut self, framing: Framing) -> Result<String, SessionEnd> {
         let limits = self.server.limits.clone();
-        let idle_until = limits.idle_time_max.map(|max| Instant::now() + max);
+        let idle_max = match self.subscribed() {
+            Subscribed::None => limits.idle_time_max,
+            Subscribed::Created | Subscribed::Established => None,
+        };
+        let idle_until = idle_max.map(|max| Instant::now() + max);
         let received = {
             let received = self
                 .input

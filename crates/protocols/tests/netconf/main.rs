@@ -2,5 +2,6 @@
 
 mod framing;
 mod hello;
+mod notifications;
 mod operations;
 mod support;

@@ -11,8 +11,8 @@ use espalier_protocols::netconf::{
 use espalier_protocols::restconf::RestconfConfig;
 use espalier_service::access::Caller;
 use espalier_service::configuration::ConfigurationTrees;
-use espalier_service::session::{Sessions, Transport};
-use espalier_service::{AccessControl, LoginPolicy, Service};
+use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
+use espalier_service::{AccessControl, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{Datastore, Store, SystemClock};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -30,6 +30,7 @@ pub const MODEL: &str = "module m {
       action reset { input { leaf delay { type uint8; } } output { leaf done { type boolean; } } } }
     leaf-list tag { type string; ordered-by user; }
   }
+  notification alarm { leaf number { type uint32; } }
   rpc ping { input { leaf text { type string; } } output { leaf text { type string; } } }
 }";
 
@@ -77,6 +78,19 @@ impl Fixture {
             service,
             runtime: runtime.expect("a runtime"),
         }
+    }
+
+    /// Running, for a session of this process.
+    pub fn running(&self) -> SessionDatastore {
+        let session = self.service.sessions().unlisted(NewSession {
+            caller: Caller::exempt(),
+            transport: Transport::Library,
+            peer: String::new(),
+            kind: SessionKind::Connection,
+            name: String::new(),
+        });
+        let anchor = self.service.open_anchor("d", "a").expect("an anchor");
+        self.service.running(&session, &anchor)
     }
 
     /// A connection on which nothing was sent yet.
@@ -176,13 +190,19 @@ impl Client<'_> {
         }
     }
 
-    /// Sends a request, and returns its reply.
-    pub fn rpc(&mut self, operation: &str) -> String {
+    /// Sends a request; returns its number.
+    pub fn send_request(&mut self, operation: &str) -> u32 {
         self.next_id += 1;
         let id = self.next_id;
         self.send(&format!(
             "<rpc message-id=\"{id}\" xmlns=\"{BASE_NAMESPACE}\">{operation}</rpc>"
         ));
+        id
+    }
+
+    /// Sends a request, and returns its reply.
+    pub fn rpc(&mut self, operation: &str) -> String {
+        let id = self.send_request(operation);
         let reply = self.receive().expect("a reply");
         let parsed = Element::parse(&reply).expect("XML");
         assert!(parsed.is(BASE_NAMESPACE, "rpc-reply"), "{reply}");

@@ -30,7 +30,18 @@ impl EventFilter {
     /// # Errors
     /// `invalid-value`.
     pub fn parse_xpath(text: &str) -> Result<Self, DataError> {
-        let parsed = Expression::parse(text, &|prefix| prefix.map(Into::into));
+        Self::parse_xpath_with(text, &|prefix| prefix.map(Into::into))
+    }
+
+    /// As [`Self::parse_xpath`]; `module` returns the module of a prefix.
+    ///
+    /// # Errors
+    /// `invalid-value`.
+    pub fn parse_xpath_with(
+        text: &str,
+        module: &dyn Fn(Option<&str>) -> Option<Box<str>>,
+    ) -> Result<Self, DataError> {
+        let parsed = Expression::parse(text, module);
         parsed.map(Self::XPath).map_err(|error| {
             let message = format!("the filter is no XPath expression: {error}");
             DataError::new(ErrorTag::InvalidValue, message)
@@ -48,6 +59,14 @@ impl EventFilter {
             None => SubtreeFilter::parse_json(schemas, content),
         };
         filter.map(Self::Subtree)
+    }
+
+    /// Parses a subtree filter that is the content of an element in XML.
+    ///
+    /// # Errors
+    /// As [`SubtreeFilter::parse_xml`].
+    pub fn parse_subtree_element(text: &str) -> Result<Self, DataError> {
+        Ok(Self::Subtree(SubtreeFilter::parse_xml(text)?.within()))
     }
 
     /// Whether an event matches.

@@ -47,6 +47,15 @@ impl SubtreeFilter {
         Ok(Self { nodes })
     }
 
+    /// The filter in the only element of this one.
+    pub(super) fn within(mut self) -> Self {
+        let nodes = match self.nodes.pop().map(|element| element.kind) {
+            Some(FilterKind::Containment(nodes)) => nodes,
+            _ => Vec::new(),
+        };
+        Self { nodes }
+    }
+
     /// Parses a filter that is an object: members with values are content match nodes, members without are selection
     /// nodes. Names have their modules as in RFC 7951, which are those of the first schema that has them; a name without a
     /// module is that of any.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::BASE_NAMESPACE;
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::escape::escape;
@@ -96,9 +97,14 @@ impl<'m> Element<'m> {
         }
     }
 
-    /// Its content, as it was written.
-    pub fn content(&self) -> &'m str {
-        self.content
+    /// An attribute without a namespace, or in that of the messages.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        let mut attributes = self.attributes.iter();
+        let found = attributes.find(|one| {
+            let namespace = one.namespace.as_deref();
+            one.name == name && namespace.is_none_or(|namespace| namespace == BASE_NAMESPACE)
+        });
+        found.map(|one| one.value.as_str())
     }
 
     /// The namespace of a prefix in its scope; of the empty one, the default.

@@ -11,6 +11,7 @@ use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, NodeKind, S
 
 use super::output::{Output, Result};
 use super::parameters::protocol_error;
+use super::subscribe::{SUBSCRIBED_NAMESPACE, established};
 use crate::netconf::message::{BASE_NAMESPACE, Element};
 
 /// The namespace of `action` (RFC 7950 §7.15.2).
@@ -159,7 +160,12 @@ fn invoke(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> 
     let nodes = DataTree {
         nodes: nodes.collect(),
     };
-    Ok(Output::Nodes(Arc::clone(of.schema()), nodes))
+    let schema = of.schema();
+    let is_establish = element.is(SUBSCRIBED_NAMESPACE, "establish-subscription");
+    match is_establish && path.steps.len() == 1 {
+        true => established(of, schema, nodes),
+        false => Ok(Output::Nodes(Arc::clone(schema), nodes)),
+    }
 }
 
 fn input(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> Result<DataTree> {

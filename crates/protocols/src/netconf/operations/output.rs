@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use espalier_service::notifications::Subscription;
 use espalier_store::{Error, Reported};
 use espalier_yang::data::{DataTree, PrintError, PrintOptions, xml};
 use espalier_yang::{DataError, Errors, Schema};
@@ -17,6 +18,10 @@ pub(super) enum Output {
     Nodes(Arc<Schema>, DataTree),
     /// The content of the reply was written.
     Written,
+    /// Nothing; notifications follow the reply.
+    Subscribed(Box<Subscription>),
+    /// Nodes of a schema; notifications follow the reply.
+    Established(Arc<Schema>, DataTree, Box<Subscription>),
 }
 
 /// Why an operation has no result.

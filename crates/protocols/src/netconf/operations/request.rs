@@ -4,10 +4,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
+use espalier_service::notifications::Subscription;
 use espalier_service::session::Session;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, Schema};
 
 use super::output::{Failure, Output, Result, write_nodes};
+use super::parameters::protocol_error;
+use super::subscribe::{self, NOTIFICATION_NAMESPACE, SUBSCRIBED_NAMESPACE};
 use super::{edit, invoke, read};
 use crate::netconf::framing::{Framing, MessageWriter};
 use crate::netconf::message::{BASE_NAMESPACE, Element, Reply, ReplyStart, Rpc, RpcError};
@@ -26,11 +29,25 @@ pub(in crate::netconf) struct Request {
     pub session: Arc<Session>,
     pub framing: Framing,
     pub message: String,
+    /// The subscriptions of the session.
+    pub subscribed: Subscribed,
+}
+
+/// Which subscriptions a session has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::netconf) enum Subscribed {
+    None,
+    /// That of `create-subscription` (RFC 5277).
+    Created,
+    /// Those of `establish-subscription` (RFC 8639).
+    Established,
 }
 
 /// What follows a request.
 pub(in crate::netconf) enum Next {
     Continue,
+    /// The notifications of a subscription, of `create-subscription` or of `establish-subscription`.
+    Notify(Box<Subscription>, Subscribed),
     End(SessionEnd),
 }
 
@@ -65,10 +82,15 @@ impl Request {
             is_sent: false,
         };
         let mut reply = Reply::begin(held, rpc.reply.clone())?;
-        let performed = perform(&running, &rpc.operation, &mut reply)
-            .and_then(|output| write_output(&mut reply, &output));
-        match performed {
-            Ok(()) => reply.finish()?.finish()?,
+        let performed = self
+            .check_subscribed(&rpc.operation)
+            .and_then(|()| perform(&running, &rpc.operation, &mut reply))
+            .and_then(|output| write_output(&mut reply, output));
+        let next = match performed {
+            Ok(next) => {
+                reply.finish()?.finish()?;
+                next
+            }
             Err(Failure::Connection(error)) => return Err(error),
             Err(Failure::Errors(errors)) => {
                 if reply.content().is_sent {
@@ -78,11 +100,33 @@ impl Request {
                 self.reply_errors(turn, rpc.reply, &errors, Some(running.schema()))?;
                 return Ok(Next::Continue);
             }
-        }
+        };
         Ok(match rpc.operation.is(BASE_NAMESPACE, "close-session") {
             true => Next::End(SessionEnd::Closed),
-            false => Next::Continue,
+            false => next,
         })
+    }
+
+    /// Rejects a second subscription of RFC 5277, and one of each kind (RFC 8640 §3).
+    fn check_subscribed(&self, operation: &Element<'_>) -> Result<()> {
+        let is_create = operation.is(NOTIFICATION_NAMESPACE, "create-subscription");
+        let is_establish = operation.is(SUBSCRIBED_NAMESPACE, "establish-subscription");
+        let (tag, message) = match self.subscribed {
+            Subscribed::Created if is_create => (
+                ErrorTag::OperationFailed,
+                "the session has a subscription already",
+            ),
+            Subscribed::Created if is_establish => (
+                ErrorTag::OperationNotSupported,
+                "the session has a subscription of create-subscription",
+            ),
+            Subscribed::Established if is_create => (
+                ErrorTag::OperationNotSupported,
+                "the session has a subscription of establish-subscription",
+            ),
+            _ => return Ok(()),
+        };
+        Err(protocol_error(tag, message).into())
     }
 
     /// Running of the anchor as it is now.
@@ -129,18 +173,28 @@ fn perform<W: Write>(
         (BASE_NAMESPACE, "copy-config") => edit::copy_config(running, operation),
         (BASE_NAMESPACE, "validate") => edit::validate(running, operation),
         (BASE_NAMESPACE, "close-session") => Ok(Output::Ok),
+        (NOTIFICATION_NAMESPACE, "create-subscription") => subscribe::create(running, operation),
         (invoke::YANG_NAMESPACE, "action") => invoke::action(running, operation),
         _ => invoke::rpc(running, operation),
     }
 }
 
-fn write_output<W: Write>(reply: &mut Reply<W>, output: &Output) -> Result<()> {
+fn write_output<W: Write>(reply: &mut Reply<W>, output: Output) -> Result<Next> {
     match output {
-        Output::Ok => Ok(reply.ok()?),
-        Output::Nodes(_, tree) if tree.nodes.is_empty() => Ok(reply.ok()?),
-        Output::Nodes(schema, tree) => write_nodes(reply.content(), schema, tree),
-        Output::Written => Ok(()),
+        Output::Ok => reply.ok()?,
+        Output::Nodes(_, tree) if tree.nodes.is_empty() => reply.ok()?,
+        Output::Nodes(schema, tree) => write_nodes(reply.content(), &schema, &tree)?,
+        Output::Written => {}
+        Output::Subscribed(subscription) => {
+            reply.ok()?;
+            return Ok(Next::Notify(subscription, Subscribed::Created));
+        }
+        Output::Established(schema, tree, subscription) => {
+            write_nodes(reply.content(), &schema, &tree)?;
+            return Ok(Next::Notify(subscription, Subscribed::Established));
+        }
     }
+    Ok(Next::Continue)
 }
 
 /// Holds the begin of a reply.

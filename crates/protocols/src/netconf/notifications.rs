@@ -1,0 +1,110 @@
+//! Sends the notifications of a subscription between the messages of its session (RFC 5277 §2, RFC 8640).
+
+use std::io;
+use std::time::Duration;
+
+use espalier_service::notifications::{Delivery, Encoding, Polled, Subscription, completion};
+use espalier_store::{Clock as _, SystemClock};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::framing::Framing;
+use super::outbox::Outbox;
+
+/// How often a subscription that receives nothing is polled at least.
+const POLL_INTERVAL_MAX: Duration = Duration::from_secs(5);
+
+/// The notifications of a subscription are being sent. Dropping it ends the subscription.
+pub(super) struct Sending {
+    task: AbortHandle,
+}
+
+impl Sending {
+    /// Begins to send.
+    pub fn begin(subscription: Subscription, outbox: Outbox, framing: Framing) -> Self {
+        let task = tokio::spawn(async move {
+            // A client that disconnects is not an error.
+            if let Err(error) = send_all(subscription, outbox, framing).await {
+                tracing::debug!(%error, "the notifications of a NETCONF session ended");
+            }
+        });
+        Self {
+            task: task.abort_handle(),
+        }
+    }
+
+    /// Whether the subscription has ended.
+    pub fn is_ended(&self) -> bool {
+        self.task.is_finished()
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What is sent next.
+enum Next {
+    Message(Vec<u8>),
+    MustRead,
+    Ended,
+}
+
+async fn send_all(
+    mut subscription: Subscription,
+    outbox: Outbox,
+    framing: Framing,
+) -> io::Result<()> {
+    loop {
+        let wait = subscription.wait_max().min(POLL_INTERVAL_MAX);
+        let polled = std::future::poll_fn(|context| {
+            subscription.poll(context).map(|polled| match polled {
+                Polled::Delivery(delivery) => Next::Message(message(&delivery)),
+                Polled::MustRead => Next::MustRead,
+                Polled::Ended => Next::Ended,
+            })
+        });
+        match timeout(wait, polled).await {
+            Ok(Next::Message(message)) if message.is_empty() => {}
+            Ok(Next::Message(message)) => {
+                let text = String::from_utf8(message).map_err(io::Error::other)?;
+                outbox.send(framing, &text).await?;
+            }
+            Ok(Next::MustRead) => subscription = read(subscription).await?,
+            Ok(Next::Ended) => return Ok(()),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Reads past events on a thread that may block.
+async fn read(mut subscription: Subscription) -> io::Result<Subscription> {
+    let read = tokio::task::spawn_blocking(move || {
+        let result = subscription.read();
+        result.map(|()| subscription).map_err(io::Error::other)
+    });
+    read.await.map_err(io::Error::other)?
+}
+
+/// The message of a delivery; empty if there is none.
+fn message(delivery: &Delivery) -> Vec<u8> {
+    match delivery {
+        Delivery::Event(event) => event.document(Encoding::Xml).to_vec(),
+        Delivery::ReplayComplete => completion("replayComplete", SystemClock.now(), Encoding::Xml),
+        Delivery::Completed => completion("notificationComplete", SystemClock.now(), Encoding::Xml),
+        // RFC 5277 has no message for these.
+        Delivery::Lost(events) => {
+            tracing::warn!(
+                events,
+                "a NETCONF client is too slow: notifications are lost"
+            );
+            Vec::new()
+        }
+        Delivery::Terminated(reason) => {
+            tracing::info!(%reason, "a subscription of a NETCONF session ended");
+            Vec::new()
+        }
+    }
+}
