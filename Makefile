@@ -21,6 +21,7 @@ servers: setup ## Install or build the servers that the tests start and stop.
 		$$(python3 -m pip --version >/dev/null 2>&1 || echo python3-pip)
 	@./scripts/ferretdb/build
 	@./scripts/mongod/fetch
+	@./scripts/netconf-clients/fetch
 
 build: setup ## Build the release binary with every engine, target/release/espalier.
 	$(CARGO) build --release --locked -p espalier-cli

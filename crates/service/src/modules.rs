@@ -54,6 +54,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/ietf-netconf-notifications.yang"),
     },
     StandardModule {
+        name: "ietf-netconf-partial-lock",
+        revision: "2009-10-19",
+        text: include_str!("../../../models/ietf-netconf-partial-lock.yang"),
+    },
+    StandardModule {
         name: "ietf-restconf-monitoring",
         revision: "2017-01-26",
         text: include_str!("../../../models/ietf-restconf-monitoring.yang"),
@@ -77,6 +82,16 @@ const MODULES: &[StandardModule] = &[
         name: "ietf-x509-cert-to-name",
         revision: "2014-12-10",
         text: include_str!("../../../models/ietf-x509-cert-to-name.yang"),
+    },
+    StandardModule {
+        name: "nc-notifications",
+        revision: "2008-07-14",
+        text: include_str!("../../../models/nc-notifications.yang"),
+    },
+    StandardModule {
+        name: "notifications",
+        revision: "2008-07-14",
+        text: include_str!("../../../models/notifications.yang"),
     },
 ];
 

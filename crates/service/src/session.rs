@@ -91,6 +91,8 @@ pub struct Session {
     last_request: AtomicU64,
     requests: AtomicU64,
     errors: AtomicU64,
+    bad_requests: AtomicU64,
+    notifications: AtomicU64,
     is_killed: AtomicBool,
 }
 
@@ -107,6 +109,8 @@ impl Session {
             last_request: AtomicU64::new(now.0),
             requests: AtomicU64::new(0),
             errors: AtomicU64::new(0),
+            bad_requests: AtomicU64::new(0),
+            notifications: AtomicU64::new(0),
             is_killed: AtomicBool::new(false),
         }
     }
@@ -163,6 +167,26 @@ impl Session {
         self.errors.load(Ordering::Relaxed)
     }
 
+    /// The number of its messages that were no requests.
+    pub fn bad_requests(&self) -> u64 {
+        self.bad_requests.load(Ordering::Relaxed)
+    }
+
+    /// Counts a message that is no request.
+    pub fn record_bad_request(&self) {
+        self.bad_requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of notifications that were sent to it.
+    pub fn notifications(&self) -> u64 {
+        self.notifications.load(Ordering::Relaxed)
+    }
+
+    /// Counts a notification that was sent to it.
+    pub fn record_notification(&self) {
+        self.notifications.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether it was killed: its requests are rejected.
     pub fn is_killed(&self) -> bool {
         self.is_killed.load(Ordering::Acquire)
@@ -194,6 +218,8 @@ pub struct SessionTotals {
     pub opened: u64,
     /// How many of these were killed, lost, or closed because they were idle.
     pub dropped: u64,
+    /// How many of these ended because their first message was no `hello`.
+    pub bad_hellos: u64,
 }
 
 /// Why a session ended.
@@ -249,6 +275,7 @@ struct OpenSessions {
     last: u32,
     opened: u64,
     dropped: u64,
+    bad_hellos: u64,
     by_id: BTreeMap<SessionId, Arc<Session>>,
     /// Named sessions by their owner.
     by_owner: BTreeMap<String, SessionId>,
@@ -339,7 +366,13 @@ impl Sessions {
         let session = {
             let mut open = self.open.lock();
             let session = open.remove(id)?;
-            open.dropped += u64::from(reason != TerminationReason::Closed);
+            match reason {
+                TerminationReason::Closed => {}
+                TerminationReason::BadHello => open.bad_hellos += 1,
+                TerminationReason::Killed
+                | TerminationReason::Dropped
+                | TerminationReason::Timeout => open.dropped += 1,
+            }
             session
         };
         self.changed(&session, SessionChange::Ended(reason));
@@ -378,6 +411,7 @@ impl Sessions {
             started: self.started,
             opened: open.opened,
             dropped: open.dropped,
+            bad_hellos: open.bad_hellos,
         }
     }
 

@@ -48,12 +48,13 @@ const LIMITS: [Limit; 5] = [
 ];
 
 /// The modules of the state of the server.
-const SERVER_STATE: [&str; 5] = [
+const SERVER_STATE: [&str; 6] = [
     "ietf-netconf-acm",
     "ietf-netconf-monitoring",
     "ietf-restconf-monitoring",
     "ietf-subscribed-notifications",
     "ietf-yang-library",
+    "nc-notifications",
 ];
 
 /// What is sent.

@@ -15,4 +15,5 @@ pub use config::IntakeConfig;
 pub use error::IntakeError;
 pub use media::{Media, media};
 pub use receive::Intake;
+pub(crate) use receive::PartialBody;
 pub use received_body::{Held, Staged, StagedReader};

@@ -103,7 +103,7 @@ pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// A body that is being received.
-struct PartialBody<'a> {
+pub(crate) struct PartialBody<'a> {
     intake: &'a Intake,
     bytes_max: u64,
     length: u64,
@@ -155,7 +155,7 @@ impl BodyBuffer {
 }
 
 impl<'a> PartialBody<'a> {
-    fn new(intake: &'a Intake, bytes_max: u64) -> Self {
+    pub(crate) fn new(intake: &'a Intake, bytes_max: u64) -> Self {
         Self {
             intake,
             bytes_max,
@@ -166,7 +166,8 @@ impl<'a> PartialBody<'a> {
         }
     }
 
-    async fn receive(&mut self, data: Bytes) -> Result<()> {
+    /// Adds bytes.
+    pub(crate) async fn receive(&mut self, data: Bytes) -> Result<()> {
         let bytes = data.len() as u64;
         self.length += bytes;
         if self.length > self.bytes_max {
@@ -217,7 +218,8 @@ impl<'a> PartialBody<'a> {
         Ok(())
     }
 
-    async fn finish(mut self) -> Result<Staged> {
+    /// The body is complete.
+    pub(crate) async fn finish(mut self) -> Result<Staged> {
         if self.spill.is_some() && self.held.length() > 0 {
             self.write().await?;
         }

@@ -22,8 +22,8 @@ pub(super) struct Sending {
 impl Sending {
     /// Begins to send.
     pub fn begin(subscription: Subscription, outbox: Outbox, framing: Framing) -> Self {
+        // A client that disconnects is not an error.
         let task = tokio::spawn(async move {
-            // A client that disconnects is not an error.
             if let Err(error) = send_all(subscription, outbox, framing).await {
                 tracing::debug!(%error, "the notifications of a NETCONF session ended");
             }
@@ -71,6 +71,7 @@ async fn send_all(
             Ok(Next::Message(message)) => {
                 let text = String::from_utf8(message).map_err(io::Error::other)?;
                 outbox.send(framing, &text).await?;
+                subscription.session().record_notification();
             }
             Ok(Next::MustRead) => subscription = read(subscription).await?,
             Ok(Next::Ended) => return Ok(()),

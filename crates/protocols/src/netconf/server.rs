@@ -1,18 +1,21 @@
 //! What all sessions share.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use espalier_service::access::Caller;
 use espalier_service::session::Transport;
 use espalier_service::{Anchor, Service};
 use espalier_yang::Errors;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::limits::NetconfLimits;
 use super::session;
 use crate::anchors::ServedAnchors;
+use crate::intake::Intake;
 
 /// The peer of a connection, as its transport found it.
 #[derive(Clone, Debug)]
@@ -52,11 +55,20 @@ pub struct NetconfServer {
     pub(super) inner: Arc<Inner>,
 }
 
+/// The right to run an operation. The permits are those of semaphores that are never closed.
+pub(super) struct OperationPermit {
+    _of_user: Option<OwnedSemaphorePermit>,
+    _of_all: Option<OwnedSemaphorePermit>,
+}
+
 pub(super) struct Inner {
     pub service: Service,
     anchors: ServedAnchors,
     pub limits: NetconfLimits,
-    pub operations: Arc<Semaphore>,
+    pub intake: Intake,
+    operations: Arc<Semaphore>,
+    /// By user.
+    operations_of: Mutex<BTreeMap<String, Weak<Semaphore>>>,
     is_ended: AtomicBool,
     ended: Notify,
 }
@@ -68,9 +80,11 @@ impl NetconfServer {
         Self {
             inner: Arc::new(Inner {
                 service: anchors.server().service().clone(),
+                intake: anchors.server().intake().clone(),
                 anchors,
                 limits,
                 operations,
+                operations_of: Mutex::default(),
                 is_ended: AtomicBool::new(false),
                 ended: Notify::new(),
             }),
@@ -101,6 +115,31 @@ impl Inner {
         let served = self.anchors.default_anchor();
         let served = served.map_err(|error| error.into_parts().1)?;
         Ok(served.anchor().clone())
+    }
+
+    /// Waits until a user may run an operation. It may run until the result is dropped.
+    pub async fn operation_permit(&self, user: &str) -> OperationPermit {
+        // Without users there is one limit.
+        let of_user = match user.is_empty() {
+            true => None,
+            false => self.operations_of(user).acquire_owned().await.ok(),
+        };
+        let of_all = Arc::clone(&self.operations).acquire_owned().await.ok();
+        OperationPermit {
+            _of_user: of_user,
+            _of_all: of_all,
+        }
+    }
+
+    fn operations_of(&self, user: &str) -> Arc<Semaphore> {
+        let mut of_users = self.operations_of.lock();
+        if let Some(found) = of_users.get(user).and_then(Weak::upgrade) {
+            return found;
+        }
+        of_users.retain(|_, one| one.strong_count() > 0);
+        let new = Arc::new(Semaphore::new(self.limits.operations_of_user_max));
+        of_users.insert(user.to_owned(), Arc::downgrade(&new));
+        new
     }
 
     /// Completes when all sessions have to end.

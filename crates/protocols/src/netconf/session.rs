@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use espalier_service::session::{NewSession, Session, SessionKind, TerminationReason};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -13,15 +14,16 @@ use super::capabilities::capabilities;
 use super::framing::{Decoder, Framing, Part};
 use super::message::{Hello, Reply, ReplyStart};
 use super::notifications::Sending;
-use super::operations::{Next, Request, Subscribed};
+use super::operations::{Message, Next, Request, Subscribed};
 use super::outbox::{Outbox, send_all};
 use super::server::{Inner, NetconfPeer, SessionEnd};
+use crate::intake::{Intake, IntakeError, PartialBody, Staged};
 
 /// The size of the blocks that are read from a connection.
 const READ_BYTES: usize = 64 << 10;
 
 /// How often a waiting session looks whether it was killed.
-const KILL_CHECK: Duration = Duration::from_millis(200);
+const KILL_CHECK: Duration = Duration::from_millis(500);
 
 /// How long the messages of a session that ends are still sent.
 const LAST_MESSAGES_MAX: Duration = Duration::from_secs(5);
@@ -182,7 +184,8 @@ impl<R: AsyncRead + Unpin> Running<R> {
         let sent = self.outbox.send(Framing::EndOfMessage, &text).await;
         sent.map_err(|_| SessionEnd::Dropped)?;
         let limits = self.server.limits.clone();
-        let received = self.input.message(limits.hello_bytes_max, None);
+        let intake = self.server.intake.clone();
+        let received = self.input.message(&intake, limits.hello_bytes_max, None);
         let waited = tokio::select! {
             waited = timeout(limits.hello_time_max, received) => waited,
             () = self.server.ended() => return Err(SessionEnd::Shutdown),
@@ -196,17 +199,19 @@ impl<R: AsyncRead + Unpin> Running<R> {
                 let message = format!("longer than {} bytes", limits.hello_bytes_max);
                 return Err(SessionEnd::BadHello(message));
             }
-            Err(InputEnd::Wrong(message)) => return Err(SessionEnd::BadHello(message)),
+            Err(InputEnd::Wrong(message) | InputEnd::NoRoom(message)) => {
+                return Err(SessionEnd::BadHello(message));
+            }
         };
-        let hello = text_of(message).and_then(|text| {
-            let hello = Hello::parse(&text);
-            hello.map_err(|error| error.to_string())
-        });
-        Ok(hello.map_err(SessionEnd::BadHello)?.framing)
+        let bad = |error: &dyn std::fmt::Display| SessionEnd::BadHello(error.to_string());
+        let held = intake.hold(message).await.map_err(|error| bad(&error))?;
+        let text = std::str::from_utf8(held.bytes()).map_err(|error| bad(&error))?;
+        Ok(Hello::parse(text).map_err(|error| bad(&error))?.framing)
     }
 
     /// The next request.
-    async fn message(&mut self, framing: Framing) -> Result<String, SessionEnd> {
+    async fn message(&mut self, framing: Framing) -> Result<Message, SessionEnd> {
+        let intake = self.server.intake.clone();
         let limits = self.server.limits.clone();
         let idle_max = match self.subscribed() {
             Subscribed::None => limits.idle_time_max,
@@ -214,9 +219,10 @@ impl<R: AsyncRead + Unpin> Running<R> {
         };
         let idle_until = idle_max.map(|max| Instant::now() + max);
         let received = {
+            let pause_max = Some(limits.message_pause_max);
             let received = self
                 .input
-                .message(limits.message_bytes_max, Some(limits.message_pause_max));
+                .message(&intake, limits.message_bytes_max, pause_max);
             tokio::pin!(received);
             loop {
                 tokio::select! {
@@ -233,10 +239,15 @@ impl<R: AsyncRead + Unpin> Running<R> {
             }
         };
         let error = match received {
-            Ok(message) => match text_of(message) {
-                Ok(text) => return Ok(text),
-                Err(reason) => (ErrorTag::MalformedMessage, reason),
+            Ok(message) if message.length() > limits.held_bytes_max => {
+                let reader = message.into_reader();
+                return Ok(Message::Large(reader.map_err(|_| SessionEnd::Dropped)?));
+            }
+            Ok(message) => match intake.hold(message).await {
+                Ok(held) => return Ok(Message::Held(held)),
+                Err(error) => (ErrorTag::ResourceDenied, error.to_string()),
             },
+            Err(InputEnd::NoRoom(reason)) => (ErrorTag::ResourceDenied, reason),
             Err(InputEnd::Dropped) => return Err(SessionEnd::Dropped),
             Err(InputEnd::Timeout) => return Err(SessionEnd::Timeout),
             Err(InputEnd::Wrong(reason)) => (ErrorTag::MalformedMessage, reason),
@@ -265,7 +276,8 @@ impl<R: AsyncRead + Unpin> Running<R> {
 
     /// Runs an operation, and sends its reply.
     async fn answer(&self, request: Request) -> Result<Next, SessionEnd> {
-        let permit = Arc::clone(&self.server.operations).acquire_owned().await;
+        let user = &self.session.caller().user;
+        let permit = self.server.operation_permit(user).await;
         let turn = self.outbox.turn().await;
         let answered = tokio::task::spawn_blocking(move || {
             // Held until the operation ends, even if the session does not wait for it.
@@ -294,27 +306,35 @@ fn error_reply(start: ReplyStart, errors: &Errors) -> String {
     String::from_utf8(written.unwrap_or_default()).unwrap_or_default()
 }
 
-fn text_of(message: Vec<u8>) -> Result<String, String> {
-    String::from_utf8(message).map_err(|error| format!("the message is not UTF-8: {error}"))
-}
-
 /// Why no message is received.
 enum InputEnd {
     Dropped,
     Timeout,
     TooBig,
+    /// There is no room for the message, in memory or in a file.
+    NoRoom(String),
     /// The bytes are no frame.
     Wrong(String),
+}
+
+impl From<IntakeError> for InputEnd {
+    fn from(error: IntakeError) -> Self {
+        match error {
+            IntakeError::TooLarge { .. } => Self::TooBig,
+            error => Self::NoRoom(error.to_string()),
+        }
+    }
 }
 
 impl<R: AsyncRead + Unpin> Input<R> {
     /// The next message. Between its parts it waits at most `pause_max`.
     async fn message(
         &mut self,
-        bytes_max: usize,
+        intake: &Intake,
+        bytes_max: u64,
         pause_max: Option<Duration>,
-    ) -> Result<Vec<u8>, InputEnd> {
-        let mut message = Vec::new();
+    ) -> Result<Staged, InputEnd> {
+        let mut message = PartialBody::new(intake, bytes_max);
         loop {
             let mut input = &self.block[self.filled.clone()];
             while let Some(part) = self
@@ -323,13 +343,10 @@ impl<R: AsyncRead + Unpin> Input<R> {
                 .map_err(|error| InputEnd::Wrong(error.to_string()))?
             {
                 match part {
-                    Part::Data(data) if message.len() + data.len() > bytes_max => {
-                        return Err(InputEnd::TooBig);
-                    }
-                    Part::Data(data) => message.extend_from_slice(data),
+                    Part::Data(data) => message.receive(Bytes::copy_from_slice(data)).await?,
                     Part::End => {
                         self.filled = self.filled.end - input.len()..self.filled.end;
-                        return Ok(message);
+                        return Ok(message.finish().await?);
                     }
                 }
             }

@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 
 use super::RestconfConfig;
 use super::server_description::Xrd;
+use crate::intake::Intake;
 use crate::stream_slots::StreamSlots;
 
 /// What the RESTCONF services of all anchors of a server share: the configuration, the limits of concurrent requests,
@@ -53,6 +54,11 @@ impl RestconfServer {
     /// Ends the event streams, which otherwise last until their clients disconnect. Call it at shutdown.
     pub fn end_event_streams(&self) {
         self.event_streams.end();
+    }
+
+    /// Where large bodies and messages are received.
+    pub(crate) fn intake(&self) -> &Intake {
+        &self.config.intake
     }
 
     /// The service of the store.

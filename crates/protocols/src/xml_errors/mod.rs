@@ -3,4 +3,4 @@
 mod parts;
 mod path;
 
-pub(crate) use parts::{message, put_info, put_leaf, put_path};
+pub(crate) use parts::{message, put_info, put_instance_identifier, put_leaf, put_path};

@@ -50,8 +50,19 @@ pub(crate) fn put_leaf(text: &mut String, name: &str, value: &str) {
 
 /// Appends `error-path`, with the namespaces of its prefixes.
 pub(crate) fn put_path(text: &mut String, path: &str, schema: Option<&Schema>) {
+    put_instance_identifier(text, "error-path", path, schema);
+}
+
+/// Appends an element with an instance identifier, and with the namespaces of its prefixes. `start` is its name, with
+/// attributes after it.
+pub(crate) fn put_instance_identifier(
+    text: &mut String,
+    start: &str,
+    path: &str,
+    schema: Option<&Schema>,
+) {
     let path = XmlPath::of(path);
-    text.push_str("<error-path");
+    text.extend(["<", start]);
     for module in &path.modules {
         let namespace = schema.and_then(|schema| {
             let id = schema.module_by_name(module)?;
@@ -60,7 +71,8 @@ pub(crate) fn put_path(text: &mut String, path: &str, schema: Option<&Schema>) {
         let namespace = namespace.unwrap_or_default();
         let _ = write!(text, " xmlns:{module}=\"{}\"", escape(namespace));
     }
-    let _ = write!(text, ">{}</error-path>", escape(&path.text));
+    let name = start.split(' ').next().unwrap_or_default();
+    let _ = write!(text, ">{}</{name}>", escape(&path.text));
 }
 
 /// The message, with the line that the error is on.

@@ -2,6 +2,7 @@
 
 mod framing;
 mod hello;
+mod large;
 mod notifications;
 mod operations;
 mod support;

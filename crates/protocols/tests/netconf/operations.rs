@@ -251,6 +251,94 @@ fn data_of_nmda_is_read_and_written() {
         client.error(&get("startup", "<with-origin/>")),
         "invalid-value"
     );
+    let lock = |name: &str, datastore: &str| {
+        format!(
+            "<{name}><target><datastore xmlns=\"{nmda}\" {datastores}>ds:{datastore}</datastore></target></{name}>"
+        )
+    };
+    client.ok(&lock("lock", "startup"));
+    client.ok(&lock("unlock", "startup"));
+    assert_eq!(client.error(&lock("lock", "operational")), "invalid-value");
     assert_eq!(client.error(&get("none", "")), "invalid-value");
     assert_eq!(client.error(&edit("operational", "")), "invalid-value");
+}
+
+#[test]
+fn parts_of_running_are_locked() {
+    let fixture = Fixture::new();
+    let mut client = fixture.session();
+    client.ok(&edit(
+        "running",
+        "<c xmlns='urn:m'><e><k>a</k></e><e><k>b</k></e></c>",
+    ));
+    let namespace = "urn:ietf:params:xml:ns:netconf:partial-lock:1.0";
+    let lock = |select: &str| {
+        format!("<partial-lock xmlns=\"{namespace}\" xmlns:x=\"urn:m\">{select}</partial-lock>")
+    };
+    let reply = client.rpc(&lock("<select>/x:c/x:e[x:k='a']</select>"));
+    assert!(
+        reply.contains(&format!("<lock-id xmlns=\"{namespace}\">1</lock-id>")),
+        "{reply}"
+    );
+    assert!(
+        reply.contains("xmlns:m=\"urn:m\">/m:c/m:e[m:k='a']</locked-node>"),
+        "{reply}"
+    );
+    let mut other = fixture.session();
+    let change = |key: &str| {
+        edit(
+            "running",
+            &format!("<c xmlns='urn:m'><e><k>{key}</k><v>1</v></e></c>"),
+        )
+    };
+    assert_eq!(other.error(&change("a")), "in-use");
+    other.ok(&change("b"));
+    assert_eq!(other.error(&lock("<select>/x:c</select>")), "lock-denied");
+    for (select, tag) in [
+        ("", "missing-element"),
+        ("<select>/x:c/x:none</select>", "operation-failed"),
+        ("<select>1 + 1</select>", "invalid-value"),
+        ("<select>/[</select>", "invalid-value"),
+    ] {
+        assert_eq!(other.error(&lock(select)), tag, "{select}");
+    }
+    let unlock =
+        format!("<partial-unlock xmlns=\"{namespace}\"><lock-id>1</lock-id></partial-unlock>");
+    assert_eq!(other.error(&unlock), "invalid-value");
+    client.ok(&unlock);
+    other.ok(&change("a"));
+}
+
+/// The counters of RFC 6022 §2.1.4, §2.1.5.
+#[test]
+fn sessions_and_their_messages_are_counted() {
+    let fixture = Fixture::new();
+    let mut bad = fixture.connect();
+    bad.receive().expect("a hello");
+    bad.send("<hello/>");
+    assert!(bad.receive().is_none());
+    bad.end();
+    let mut client = fixture.session();
+    client.send(&format!("<rpc xmlns=\"{BASE_NAMESPACE}\"><get/></rpc>"));
+    assert!(
+        client
+            .receive()
+            .expect("a reply")
+            .contains("missing-attribute")
+    );
+    client.ok("<create-subscription xmlns=\"urn:ietf:params:xml:ns:netconf:notification:1.0\"/>");
+    let mut other = fixture.session();
+    let notification = client.receive().expect("a notification");
+    assert!(
+        notification.contains("netconf-session-start"),
+        "{notification}"
+    );
+    let state = other.data("<get/>");
+    for part in [
+        "<in-bad-hellos>1</in-bad-hellos>",
+        "<in-bad-rpcs>1</in-bad-rpcs>",
+        "<out-notifications>1</out-notifications>",
+    ] {
+        assert!(state.contains(part), "{part}: {state}");
+    }
 }

@@ -159,7 +159,11 @@ impl SessionDatastore {
         self.require(NETCONF, name)
     }
 
-    pub(crate) fn require(&self, module: &str, name: &str) -> Result<()> {
+    /// Rejects an operation that the user may not invoke (RFC 8341 §3.4.4).
+    ///
+    /// # Errors
+    /// `access-denied`; those of reading the rules.
+    pub fn require(&self, module: &str, name: &str) -> Result<()> {
         if !READ_OPERATIONS.contains(&name) {
             self.require_write_scope()?;
         }

@@ -1,4 +1,4 @@
-//! The event streams of `nc-notifications` (RFC 5277 §3.4), where the models of the anchor have it, and the streams and
+//! The event streams of `nc-notifications` (RFC 5277 §3.4), and the streams and
 //! subscriptions of `ietf-subscribed-notifications` (RFC 8639 §3.1, §3.3).
 
 use espalier_store::{ProviderError, ProviderRequest, Result};

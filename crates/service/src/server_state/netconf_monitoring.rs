@@ -139,9 +139,9 @@ fn add_session(list: &mut StateNodes<'_>, session: &Session) {
         entry.leaf("source-host", &session.host());
         entry.leaf("login-time", &time_text(session.login()));
         entry.leaf("in-rpcs", &counter(session.requests()));
-        entry.leaf("in-bad-rpcs", "0");
+        entry.leaf("in-bad-rpcs", &counter(session.bad_requests()));
         entry.leaf("out-rpc-errors", &counter(session.errors()));
-        entry.leaf("out-notifications", "0");
+        entry.leaf("out-notifications", &counter(session.notifications()));
         let last = time_text(session.last_request());
         entry.leaf("espalier-server:last-request", &last);
     });
@@ -150,7 +150,7 @@ fn add_session(list: &mut StateNodes<'_>, session: &Session) {
 fn add_statistics(statistics: &mut StateNodes<'_>, state: &AnchorState) {
     let totals = state.sources.sessions.totals();
     statistics.leaf("netconf-start-time", &time_text(totals.started));
-    statistics.leaf("in-bad-hellos", "0");
+    statistics.leaf("in-bad-hellos", &counter(totals.bad_hellos));
     statistics.leaf("in-sessions", &counter(totals.opened));
     statistics.leaf("dropped-sessions", &counter(totals.dropped));
 }

@@ -21,7 +21,7 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 10] = [
+const STATE_MODULES: [&str; 11] = [
     "espalier-modules",
     "espalier-notifications",
     "ietf-factory-default",
@@ -32,10 +32,11 @@ const STATE_MODULES: [&str; 10] = [
     "ietf-yang-library",
     "ietf-yang-schema-mount",
     NACM_MODULE,
+    "nc-notifications",
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 14] = [
+const IMPLEMENTED: [&str; 20] = [
     "espalier-access",
     "espalier-modules",
     "espalier-notifications",
@@ -44,12 +45,18 @@ const IMPLEMENTED: [&str; 14] = [
     "ietf-factory-default",
     "ietf-netconf",
     "ietf-netconf-monitoring",
+    "ietf-netconf-nmda",
     "ietf-netconf-notifications",
+    "ietf-netconf-partial-lock",
+    "ietf-netconf-with-defaults",
+    "ietf-origin",
     "ietf-restconf-monitoring",
     "ietf-restconf-subscribed-notifications",
     SUBSCRIBED,
     "ietf-yang-library",
     NACM_MODULE,
+    "nc-notifications",
+    "notifications",
 ];
 
 /// The features of `ietf-netconf`: all but `url`.

@@ -70,6 +70,55 @@ impl<'m> Element<'m> {
         }
     }
 
+    /// The elements that are open at the end of a document whose rest is missing, down to the first one that fulfils a
+    /// condition, with the complete elements before it; and where its content begins. `None` if no element does.
+    ///
+    /// # Errors
+    /// What is there is not well-formed.
+    pub fn parse_open(
+        document: &'m str,
+        is_last: impl Fn(&Self) -> bool,
+    ) -> Result<Option<OpenElements<'m>>, NotXml> {
+        let mut reader = Reader::from_str(document);
+        let mut open: Vec<Self> = Vec::new();
+        let mut complete = Vec::new();
+        loop {
+            // The text may end within a tag.
+            let Ok(event) = reader.read_event() else {
+                return Ok(None);
+            };
+            match event {
+                Event::Start(start) => {
+                    let none = Scope::new();
+                    let outer = open.last().map_or(&none, |element| &element.scope);
+                    let begin = place(reader.buffer_position());
+                    let element = element(document, begin, &start, outer)?;
+                    if is_last(&element) {
+                        return Ok(Some(OpenElements {
+                            open,
+                            complete,
+                            last: element,
+                            begin,
+                        }));
+                    }
+                    if open.len() < OPEN_MAX || element.name == "source" {
+                        open.push(element);
+                        continue;
+                    }
+                    let Ok(span) = reader.read_to_end(start.name()) else {
+                        return Ok(None);
+                    };
+                    let content = &document[place(span.start)..place(span.end)];
+                    complete.push(Self { content, ..element });
+                }
+                Event::Text(text) if text.xml10_content().trim().is_empty() => {}
+                Event::Comment(_) | Event::PI(_) | Event::Decl(_) => {}
+                Event::Eof => return Ok(None),
+                _ => return Err(NotXml("unexpected content".to_owned())),
+            }
+        }
+    }
+
     /// Its child elements.
     ///
     /// # Errors
@@ -120,6 +169,12 @@ impl<'m> Element<'m> {
     /// A document of its content in an element of another name, with all declarations of namespaces that are in scope.
     /// Where there is no default namespace, `default` is it.
     pub fn renamed(&self, namespace: &str, name: &str, default: &str) -> String {
+        let start = self.renamed_start(namespace, name, default);
+        format!("{start}{}</renamed:{name}>", self.content)
+    }
+
+    /// The start tag of [`Self::renamed`].
+    pub fn renamed_start(&self, namespace: &str, name: &str, default: &str) -> String {
         let mut start = format!("<renamed:{name} xmlns:renamed=\"{}\"", escape(namespace));
         let has_default = self
             .scope
@@ -137,8 +192,24 @@ impl<'m> Element<'m> {
                 prefix => write!(start, " xmlns:{prefix}=\"{namespace}\""),
             };
         }
-        format!("{start}>{}</renamed:{name}>", self.content)
+        start.push('>');
+        start
     }
+}
+
+/// The elements that are around an operation and its parameters: `rpc`, and the operation.
+const OPEN_MAX: usize = 2;
+
+/// The begin of a document.
+pub struct OpenElements<'m> {
+    /// The open elements, outermost first.
+    pub open: Vec<Element<'m>>,
+    /// The complete elements before the last one.
+    pub complete: Vec<Element<'m>>,
+    /// The last one, without its content.
+    pub last: Element<'m>,
+    /// Where its content begins.
+    pub begin: usize,
 }
 
 /// The elements of some content.

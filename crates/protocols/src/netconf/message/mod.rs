@@ -8,7 +8,7 @@ mod rpc;
 pub use element::{Element, NotXml};
 pub use hello::{Hello, HelloError};
 pub use reply::{Reply, ReplyStart};
-pub use rpc::{Rpc, RpcError};
+pub use rpc::{PartialRpc, Rpc, RpcError};
 
 /// The namespace of the messages and the base operations (RFC 6241).
 pub const BASE_NAMESPACE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";

@@ -85,6 +85,48 @@ impl<'m> Rpc<'m> {
     }
 }
 
+/// The begin of a request whose last parameter is `config`: the rest is in a file.
+pub struct PartialRpc<'m> {
+    /// The start of its reply.
+    pub reply: ReplyStart,
+    /// The operation, whose content is not there.
+    pub operation: Element<'m>,
+    /// Its parameters before `config`; for `copy-config`, those before `source`.
+    pub parameters: Vec<Element<'m>>,
+    /// `config`, without its content.
+    pub config: Element<'m>,
+    /// Where its content begins.
+    pub begin: usize,
+}
+
+impl<'m> PartialRpc<'m> {
+    /// Parses the begin of a request; `None` if it has another form.
+    ///
+    /// # Errors
+    /// As [`Rpc::parse`].
+    pub fn parse(begin: &'m str) -> Result<Option<Self>, RpcError> {
+        let open = Element::parse_open(begin, |element| element.name == "config")?;
+        let Some(found) = open else {
+            return Ok(None);
+        };
+        let mut open = found.open.into_iter();
+        let (Some(rpc), Some(operation)) = (open.next(), open.next()) else {
+            return Ok(None);
+        };
+        let has_id = rpc.attribute("message-id").is_some();
+        if !rpc.is(BASE_NAMESPACE, "rpc") || !has_id {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            reply: ReplyStart::of(&rpc),
+            operation,
+            parameters: found.complete,
+            config: found.last,
+            begin: found.begin,
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

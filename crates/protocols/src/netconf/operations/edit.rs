@@ -134,6 +134,7 @@ pub(super) fn copy_config(running: &SessionDatastore, operation: &Element<'_>) -
     let target = parameters.datastore(running, "target")?;
     let source = parameters.place("source")?;
     if source.name == "config" {
+        target.require("ietf-netconf", "copy-config")?;
         let tree = config_tree(target.schema(), &source)?;
         let options = LoadOptions {
             mode: LoadMode::Replace,

@@ -6,15 +6,19 @@
 //! | `parameters.rs` | the parameters of operations |
 //! | `read.rs` | `get`, `get-config`, `get-data` |
 //! | `edit.rs` | `edit-config`, `edit-data`, `copy-config` and `validate` with data |
+//! | `large.rs` | requests that are too large for memory |
 //! | `subscribe.rs` | `create-subscription`, and the begin of other subscriptions |
+//! | `partial_lock.rs` | `partial-lock`, `partial-unlock` |
 //! | `invoke.rs` | all other operations and actions, by their models |
 
 mod edit;
 mod invoke;
+mod large;
 mod output;
 mod parameters;
+mod partial_lock;
 mod read;
 mod request;
 mod subscribe;
 
-pub(super) use request::{Next, Request, Subscribed};
+pub(super) use request::{Message, Next, Request, Subscribed};

@@ -49,9 +49,22 @@ impl<'m> Parameters<'m> {
         })
     }
 
+    /// Parameters that were read already, and that need no check.
+    pub fn complete(operation: &Element<'m>, all: Vec<Element<'m>>) -> Self {
+        Self {
+            operation: operation.name.clone(),
+            all,
+        }
+    }
+
     /// A parameter.
     pub fn get(&self, name: &str) -> Option<&Element<'m>> {
         self.all.iter().find(|one| one.name == name)
+    }
+
+    /// All parameters of a name.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &Element<'m>> {
+        self.all.iter().filter(move |one| one.name == name)
     }
 
     /// The text of a parameter.

@@ -1,6 +1,6 @@
 //! From a message to its reply.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
@@ -10,10 +10,14 @@ use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, Schema};
 
 use super::output::{Failure, Output, Result, write_nodes};
 use super::parameters::protocol_error;
+use super::partial_lock::{self, PARTIAL_LOCK_NAMESPACE};
 use super::subscribe::{self, NOTIFICATION_NAMESPACE, SUBSCRIBED_NAMESPACE};
-use super::{edit, invoke, read};
+use super::{edit, invoke, large, read};
+use crate::intake::{Held, StagedReader};
 use crate::netconf::framing::{Framing, MessageWriter};
-use crate::netconf::message::{BASE_NAMESPACE, Element, Reply, ReplyStart, Rpc, RpcError};
+use crate::netconf::message::{
+    BASE_NAMESPACE, Element, PartialRpc, Reply, ReplyStart, Rpc, RpcError,
+};
 use crate::netconf::outbox::Turn;
 use crate::netconf::server::{Inner, SessionEnd};
 
@@ -28,9 +32,17 @@ pub(in crate::netconf) struct Request {
     pub server: Arc<Inner>,
     pub session: Arc<Session>,
     pub framing: Framing,
-    pub message: String,
+    pub message: Message,
     /// The subscriptions of the session.
     pub subscribed: Subscribed,
+}
+
+/// The text of a message.
+pub(in crate::netconf) enum Message {
+    /// In memory.
+    Held(Held),
+    /// In a file, because it is large.
+    Large(StagedReader),
 }
 
 /// Which subscriptions a session has.
@@ -53,21 +65,68 @@ pub(in crate::netconf) enum Next {
 
 impl Request {
     /// Runs the operation, and writes its reply. An error is one of the connection.
-    pub fn answer(self, turn: &Turn) -> io::Result<Next> {
-        let rpc = match Rpc::parse(&self.message) {
+    pub fn answer(mut self, turn: &Turn) -> io::Result<Next> {
+        match std::mem::replace(&mut self.message, Message::Held(Held::default())) {
+            Message::Held(held) => match std::str::from_utf8(held.bytes()) {
+                Ok(text) => self.answer_text(text, turn),
+                Err(error) => self.malformed(format!("the message is not UTF-8: {error}"), turn),
+            },
+            Message::Large(reader) => self.answer_large(reader, turn),
+        }
+    }
+
+    /// Rejects a message that is no request, which ends the session.
+    fn malformed(&self, reason: String, turn: &Turn) -> io::Result<Next> {
+        self.session.record_bad_request();
+        // The tag does not exist in base:1.0 (RFC 6241 appendix A).
+        if self.framing == Framing::Chunked {
+            let error = DataError::new(ErrorTag::MalformedMessage, reason.clone());
+            let errors = error.of_type(ErrorType::Rpc).into();
+            self.reply_errors(turn, ReplyStart::unknown(), &errors, None)?;
+        }
+        Ok(Next::End(SessionEnd::Malformed(reason)))
+    }
+
+    /// Answers a request whose data are in a file.
+    fn answer_large(&self, mut reader: StagedReader, turn: &Turn) -> io::Result<Next> {
+        let mut begin = Vec::new();
+        let begin_bytes = large::BEGIN_BYTES as u64;
+        reader.by_ref().take(begin_bytes).read_to_end(&mut begin)?;
+        let text = begin.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let rpc = match PartialRpc::parse(text) {
+            Ok(Some(rpc)) => rpc,
+            Ok(None) | Err(_) => {
+                let errors = large::too_big().into();
+                self.reply_errors(turn, ReplyStart::unknown(), &errors, None)?;
+                return Ok(Next::End(SessionEnd::Malformed("too large".to_owned())));
+            }
+        };
+        let rest = begin[text.len()..].chain(reader);
+        let performed = self
+            .running()
+            .map_err(Failure::from)
+            .and_then(|running| large::load(&running, &rpc, text, rest));
+        match performed {
+            Ok(_) => {
+                let mut reply = Reply::begin(turn.writer(self.framing), rpc.reply)?;
+                reply.ok()?;
+                reply.finish()?.finish()?;
+            }
+            Err(Failure::Connection(error)) => return Err(error),
+            Err(Failure::Errors(errors)) => self.reply_errors(turn, rpc.reply, &errors, None)?,
+        }
+        Ok(Next::Continue)
+    }
+
+    fn answer_text(&self, text: &str, turn: &Turn) -> io::Result<Next> {
+        let rpc = match Rpc::parse(text) {
             Ok(rpc) => rpc,
             Err(RpcError::Wrong(start, error)) => {
+                self.session.record_bad_request();
                 self.reply_errors(turn, start, &(*error).into(), None)?;
                 return Ok(Next::Continue);
             }
-            Err(RpcError::Malformed(reason)) => {
-                if self.framing == Framing::Chunked {
-                    let error = DataError::new(ErrorTag::MalformedMessage, reason.clone());
-                    let errors = error.of_type(ErrorType::Rpc).into();
-                    self.reply_errors(turn, ReplyStart::unknown(), &errors, None)?;
-                }
-                return Ok(Next::End(SessionEnd::Malformed(reason)));
-            }
+            Err(RpcError::Malformed(reason)) => return self.malformed(reason, turn),
         };
         let running = match self.running() {
             Ok(running) => running,
@@ -173,6 +232,8 @@ fn perform<W: Write>(
         (BASE_NAMESPACE, "copy-config") => edit::copy_config(running, operation),
         (BASE_NAMESPACE, "validate") => edit::validate(running, operation),
         (BASE_NAMESPACE, "close-session") => Ok(Output::Ok),
+        (PARTIAL_LOCK_NAMESPACE, "partial-lock") => partial_lock::lock(running, operation, reply),
+        (PARTIAL_LOCK_NAMESPACE, "partial-unlock") => partial_lock::unlock(running, operation),
         (NOTIFICATION_NAMESPACE, "create-subscription") => subscribe::create(running, operation),
         (invoke::YANG_NAMESPACE, "action") => invoke::action(running, operation),
         _ => invoke::rpc(running, operation),

@@ -23,6 +23,7 @@ pub(super) const SUBSCRIBED_NAMESPACE: &str =
 
 /// `create-subscription`.
 pub(super) fn create(running: &SessionDatastore, operation: &Element<'_>) -> Result<Output> {
+    running.require("notifications", "create-subscription")?;
     let names = ["stream", "filter", "startTime", "stopTime"];
     let parameters = Parameters::of(operation, &names)?;
     let name = parameters.text("stream")?;
@@ -104,7 +105,11 @@ fn event_filter(running: &SessionDatastore, filter: &Element<'_>) -> Result<Even
 
 /// The module of a prefix in an expression: that of the namespace that it is declared for, or the one with this name. A
 /// name without a prefix is that of any module.
-fn module_of(schema: &Schema, scope: &Element<'_>, prefix: Option<&str>) -> Option<Box<str>> {
+pub(super) fn module_of(
+    schema: &Schema,
+    scope: &Element<'_>,
+    prefix: Option<&str>,
+) -> Option<Box<str>> {
     let prefix = prefix?;
     let namespace = scope.namespace_of(prefix);
     let module = namespace.and_then(|namespace| schema.module_by_namespace(namespace));

@@ -28,6 +28,17 @@ pub(super) fn place<'a>(call: &'a OperationCall, name: &str) -> Result<Place<'a>
     let chosen = &*call.schema.node(choice.node).name;
     match &choice.content {
         Content::Any(document) => Ok(Place::Config(document)),
+        // RFC 8526 §3.2: an identity.
+        Content::Value(identity) if chosen == "datastore" => {
+            let identity = identity.to_string();
+            let name = identity.rsplit(':').next().unwrap_or_default();
+            let named = Datastore::named(name);
+            named.map(Place::Datastore).ok_or_else(|| {
+                let message = format!("“{identity}” is not supported");
+                let error = parameter_error(ErrorTag::InvalidValue, message);
+                error.on_element(chosen).into()
+            })
+        }
         _ => match Datastore::parse(chosen) {
             Ok(datastore) if is_conventional(datastore) => Ok(Place::Datastore(datastore)),
             _ => {
