@@ -56,7 +56,7 @@ fn notifications_follow_the_reply_and_past_ones_come_first() {
         }
     }
     let (mut numbers, mut replies, mut completions) = (Vec::new(), 0, 0);
-    while numbers.len() < 1000 || replies < 5 {
+    while numbers.len() < 1000 || replies < 5 || completions < 1 {
         let message = client.receive().expect("a message");
         if let Some((_, rest)) = message.split_once("<number>") {
             numbers.push(
@@ -157,16 +157,17 @@ fn established_subscriptions_are_modified_and_deleted() {
     let mut client = fixture.session();
     let namespace = "urn:ietf:params:xml:ns:yang:ietf-subscribed-notifications";
     let reply = client.rpc(&format!(
-        "<establish-subscription xmlns=\"{namespace}\"><stream>NETCONF</stream><stream-xpath-filter>/m:alarm[m:number > 5]</stream-xpath-filter></establish-subscription>"
+        "<establish-subscription xmlns=\"{namespace}\"><stream>NETCONF</stream><stream-xpath-filter xmlns:m=\"urn:m\">/m:alarm[m:number > 5]</stream-xpath-filter></establish-subscription>"
     ));
-    let (_, rest) = reply.split_once("<id xmlns").expect("an id");
+    let found = reply.split_once("<id xmlns");
+    let (_, rest) = found.unwrap_or_else(|| panic!("{reply}"));
     let id = rest.split(['>', '<']).nth(1).expect("an id").to_owned();
     for number in [1, 6] {
         fixture.alarm(number);
     }
     assert_eq!(alarms(&mut client, 1), ["6"]);
     client.send_request(&format!(
-        "<modify-subscription xmlns=\"{namespace}\"><id>{id}</id><stream-xpath-filter>/m:alarm[m:number &lt; 5]</stream-xpath-filter></modify-subscription>"
+        "<modify-subscription xmlns=\"{namespace}\"><id>{id}</id><stream-xpath-filter xmlns:m=\"urn:m\">/m:alarm[m:number &lt; 5]</stream-xpath-filter></modify-subscription>"
     ));
     let messages: Vec<String> = (0..2).filter_map(|_| client.receive()).collect();
     assert!(

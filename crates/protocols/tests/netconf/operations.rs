@@ -258,7 +258,10 @@ fn data_of_nmda_is_read_and_written() {
     };
     client.ok(&lock("lock", "startup"));
     client.ok(&lock("unlock", "startup"));
-    assert_eq!(client.error(&lock("lock", "operational")), "invalid-value");
+    assert_eq!(
+        client.error(&lock("lock", "operational")),
+        "operation-not-supported"
+    );
     assert_eq!(client.error(&get("none", "")), "invalid-value");
     assert_eq!(client.error(&edit("operational", "")), "invalid-value");
 }

@@ -166,7 +166,7 @@ fn partial_locks_block_changes_of_their_nodes() {
         .unwrap();
     assert_eq!(
         tag(running.partial_unlock(lock.id, "two")),
-        Some(ErrorTag::OperationFailed)
+        Some(ErrorTag::InvalidValue)
     );
     assert_eq!(
         tag(running.partial_unlock(99, "two")),

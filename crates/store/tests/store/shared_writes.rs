@@ -134,6 +134,27 @@ fn run(tree: &Tree, act: &(dyn Fn(u64, u64) -> Option<u64> + Sync)) -> BTreeMap<
     made
 }
 
+/// Whoever began to receive commits while one was decided, and not written, neither read it nor received it.
+#[test]
+fn a_commit_that_is_being_written_is_reported_to_queues_that_begin_meanwhile() {
+    let tree = memory_tree(MODEL);
+    let begun = begin(&tree, "a", "1").expect("begun");
+    let events = tree.events(Vec::new()).expect("events");
+    assert_eq!(
+        tree.view()
+            .and_then(|view| view.version())
+            .expect("a version"),
+        0
+    );
+    let made = tree.finish_commit(begun).expect("no error");
+    assert_eq!(made.map(|commit| commit.version), Some(1));
+    match events.take() {
+        Some(Event::Lagged(lagged)) => assert_eq!((lagged.first, lagged.last), (1, 1)),
+        other => panic!("{other:?}"),
+    }
+    assert!(events.take().is_none());
+}
+
 #[test]
 fn commits_share_writes_and_have_versions_of_their_own() {
     let (driver, tree) = slow(2);

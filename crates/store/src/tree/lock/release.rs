@@ -47,17 +47,20 @@ impl Tree {
     /// Releases a partial lock of a session.
     ///
     /// # Errors
-    /// `invalid-value` if there is no partial lock with this number; `operation-failed` if it belongs to
-    /// another session.
+    /// `invalid-value` if there is no partial lock with this number, or if it belongs to another session.
     pub fn partial_unlock(&self, id: u32, session: &str) -> Result<()> {
         self.update_lock_record(&mut |_, _, lock_record| {
             let partial = lock_record.locks.partial.iter().find(|partial| partial.id == id);
             match partial {
                 None => Err(no_such(id)),
-                Some(partial) if !owns(&partial.session, session) => Err(failed(format!(
-                    "the partial lock {id} belongs to session “{}”; “espalier unlock --force --id {id}” breaks it",
-                    partial.session
-                ))),
+                // RFC 5717 §2.4.2.
+                Some(partial) if !owns(&partial.session, session) => Err(Error::data(
+                    ErrorTag::InvalidValue,
+                    format!(
+                        "the partial lock {id} belongs to session “{}”; “espalier unlock --force --id {id}” breaks it",
+                        partial.session
+                    ),
+                )),
                 Some(_) => {
                     lock_record.locks.partial.retain(|partial| partial.id != id);
                     Ok(())

@@ -6,7 +6,7 @@ use espalier_yang::ErrorTag;
 
 use super::path_filter::may_touch;
 use super::queue::{Committed, Event, Lagged};
-use super::registry::{Delivery, Listener};
+use super::registry::{Delivery, Listener, Listeners};
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::tree::changes::{Comparison, Diff};
@@ -24,6 +24,8 @@ pub(in crate::tree) struct CommitNote {
 #[must_use = "dropping this notifies subscribers that the commit is aborted"]
 pub(in crate::tree) struct AnnouncedCommit {
     tree: Tree,
+    /// All subscriptions at the time of the announcement.
+    considered: Option<Listeners>,
     /// The recipients, in order.
     listeners: Vec<Arc<Listener>>,
     /// The number of recipients that accepted, or need not be asked.
@@ -72,11 +74,12 @@ impl Tree {
     pub(super) fn recipients(&self, comparison: Comparison<'_>) -> Result<AnnouncedCommit> {
         let mut announced = AnnouncedCommit {
             tree: self.clone(),
+            considered: self.store().subscriptions().listeners(self.id()),
             listeners: Vec::new(),
             accepted: 0,
             diff: None,
         };
-        let Some(all) = self.store().subscriptions().listeners(self.id()) else {
+        let Some(all) = announced.considered.clone() else {
             return Ok(announced);
         };
         for listener in all.iter() {
@@ -134,6 +137,7 @@ impl AnnouncedCommit {
 
     /// Notifies the recipients that the commit is made.
     pub fn notify(mut self, stamp: Stamp, note: &CommitNote) {
+        self.notify_late(stamp.version);
         let listeners = std::mem::take(&mut self.listeners);
         if listeners.is_empty() {
             return;
@@ -158,6 +162,26 @@ impl AnnouncedCommit {
                     }
                 }
                 (Delivery::InCommit(_), None) => {}
+            }
+        }
+    }
+}
+
+impl AnnouncedCommit {
+    /// Reports the version to the queues that began after the announcement: whoever reads the newest version then may have
+    /// read the one before.
+    fn notify_late(&self, version: u64) {
+        let Some(now) = self.tree.store().subscriptions().listeners(self.tree.id()) else {
+            return;
+        };
+        let considered = self.considered.as_deref().unwrap_or_default();
+        if std::ptr::eq(considered, &*now) {
+            return;
+        }
+        for listener in now.iter() {
+            let is_late = !considered.iter().any(|one| Arc::ptr_eq(one, listener));
+            if let (true, Delivery::Queue(queue)) = (is_late, &listener.delivery) {
+                queue.push(Event::Lagged(Lagged::one(version)));
             }
         }
     }

@@ -77,7 +77,7 @@ fn partial() -> Case {
             &["/orchard:tree=oak", "/orchard:c/u=1"],
             "b",
         ))
-        .fails("operation-failed", unlock("running", Some(1), "b"))
+        .fails("invalid-value", unlock("running", Some(1), "b"))
         .ok(unlock("running", Some(1), "a"))
         .ok(break_lock("running", Some(2)))
         .fails("invalid-value", unlock("running", Some(1), "a"))
