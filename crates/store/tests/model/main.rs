@@ -6,6 +6,8 @@
 mod access;
 mod canonical;
 mod edit;
+mod filter;
+mod filter_reference;
 mod fixture;
 mod generate;
 mod hand_edits;

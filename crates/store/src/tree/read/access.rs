@@ -54,7 +54,7 @@ impl<'a> ReadAccess<'a> {
 
 impl ResourceReader<'_> {
     /// What is shown of the innermost frame.
-    fn parent_access(&self) -> NodeAccess {
+    pub fn parent_access(&self) -> NodeAccess {
         match (self.frames.last(), &self.access) {
             (Some(frame), _) => frame.access,
             (None, Some(access)) => access.outer,
@@ -138,9 +138,32 @@ impl ResourceReader<'_> {
         }
     }
 
+    /// Whether a filter selects the innermost frame, an entry that is denied, and something below it is shown: then its
+    /// keys are, whatever else is selected. `key` is one of them.
+    pub fn selects_denied_entry(&self, key: NodeId, packed: &Packed) -> ReadResult<bool> {
+        let is_selected = match packed {
+            Packed::Value(value) => self.names_leaf(key, Some(value)),
+            Packed::Any(_) => false,
+        };
+        let is_cut = self.is_whole() && self.selection.depth.is_some();
+        let is_unsent = self.frames.last().is_some_and(|frame| !frame.is_open);
+        if !is_unsent || !(is_selected || is_cut) || !self.is_content(key) {
+            return Ok(false);
+        }
+        let trail = self.state.trail(&self.key)?.unwrap_or_default();
+        let path = self.state.path_of(&self.key, &trail)?;
+        self.shows_anything_at(&path)
+    }
+
     /// Whether anything is shown at a path or below.
     pub fn shows_anything_at(&self, path: &InstancePath) -> ReadResult<bool> {
-        let (all, mut first) = (Selection::default(), FirstEvent::default());
+        let (all, mut first) = (
+            Selection {
+                with_defaults: self.selection.with_defaults,
+                ..Selection::default()
+            },
+            FirstEvent::default(),
+        );
         let table = self.access.as_ref().map(|access| access.table);
         read(self.state, self.sources, path, &all, table, &mut first)?;
         Ok(first.is_found)
@@ -170,8 +193,18 @@ impl ResourceReader<'_> {
 
     /// As [`Self::shows_leaf`], for a value.
     pub fn shows_value(&mut self, node: NodeId, value: Option<&Value>) -> bool {
-        let parent = self.parent_access();
-        let depth = self.frames.len();
+        let parent = (self.parent_access(), self.frames.len());
+        self.shows_value_in(parent, node, value)
+    }
+
+    /// As [`Self::shows_value`], for a leaf below a node of which this is shown; `depth` is the level of the leaf among
+    /// the frames.
+    pub fn shows_value_in(
+        &mut self,
+        (parent, depth): (NodeAccess, usize),
+        node: NodeId,
+        value: Option<&Value>,
+    ) -> bool {
         let Some(access) = self.access.as_mut().filter(|_| parent != NodeAccess::All) else {
             return true;
         };

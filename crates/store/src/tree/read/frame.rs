@@ -6,6 +6,7 @@ use espalier_yang::{Mark, NodeId, Sink, Value};
 use super::super::locate::TreeState;
 use super::super::selection::{Content, Selection};
 use super::access::{NodeAccess, ReadAccess};
+use super::filtered::{FilterRead, FrameFilter, Matched};
 use super::origin::{Source, Sources};
 use crate::error::Error;
 use crate::fragment::Packed;
@@ -62,6 +63,19 @@ pub(super) struct Frame {
     pub origin: Option<Origin>,
     /// Its children found so far, if defaults are reported.
     pub children_found: Vec<NodeId>,
+    /// The filter below it.
+    pub filter: FrameFilter,
+}
+
+/// A container or list entry to be entered.
+pub(super) struct NewFrame<'k> {
+    pub node: NodeId,
+    /// Its key; for a container that is not stored, that of the node that encloses it.
+    pub key: &'k [u8],
+    pub stored: Stored,
+    pub access: NodeAccess,
+    /// What the filter selects of it.
+    pub matched: Matched,
 }
 
 impl Frame {
@@ -106,47 +120,43 @@ pub(super) struct ResourceReader<'a> {
     pub access: Option<ReadAccess<'a>>,
     /// Whether anything was sent.
     pub has_sent: bool,
+    /// The filter of the read, if it has one.
+    pub filter: Option<FilterRead<'a>>,
 }
 
 impl ResourceReader<'_> {
-    /// Enters a container or list entry; its key is the first `length` bytes of `key`.
-    pub fn push(
-        &mut self,
-        node: NodeId,
-        key: &[u8],
-        length: usize,
-        access: NodeAccess,
-    ) -> ReadResult<()> {
-        self.push_frame(node, key, length, Stored::Yes, access)
-    }
-
-    /// As [`Self::push`], for a container that may not be stored.
-    pub fn push_frame(
-        &mut self,
-        node: NodeId,
-        key: &[u8],
-        length: usize,
-        stored: Stored,
-        access: NodeAccess,
-    ) -> ReadResult<()> {
-        let depth = self.depth_below();
-        let is_fully_selected = self.is_fully_selected(node);
+    /// Enters a container or list entry.
+    pub fn push(&mut self, new: NewFrame<'_>) -> ReadResult<()> {
+        let NewFrame {
+            node,
+            key,
+            stored,
+            access,
+            matched,
+        } = new;
+        let length = key.len();
+        let (depth, is_fully_selected) = self.level_of(node, &matched);
+        let filter = match is_fully_selected && self.selection.depth.is_none() {
+            true => FrameFilter::default(),
+            false => self.frame_filter(matched, (stored == Stored::Yes).then_some(key))?,
+        };
         let is_np_container = self.state.schema().node(node).is_np_container();
         let is_hidden_above = match self.frames.last() {
             Some(frame) => frame.is_hidden(),
             // An empty container exists if its parent does, which may be hidden.
             None => is_np_container && self.is_outer_denied(),
         };
+        let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
         let shows_itself = is_fully_selected
             && access != NodeAccess::Denied
             && match is_hidden_above {
                 true => !is_np_container,
-                false => self.is_shown_empty(node, stored),
-            };
-        let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
+                false => self.is_shown_empty(node, stored, depth),
+            }
+            && self.passes_origin(self.state.schema().node(node), origin.unwrap_or_default());
         self.record_child(node);
         self.key.clear();
-        self.key.extend_from_slice(&key[..length]);
+        self.key.extend_from_slice(key);
         let is_target = self.outer_depth == 0 && self.frames.is_empty();
         let is_open =
             (!self.is_lazy || is_target) && access != NodeAccess::Denied && !is_hidden_above;
@@ -162,6 +172,7 @@ impl ResourceReader<'_> {
             sent_origin,
             origin,
             children_found: Vec::new(),
+            filter,
         });
         match (is_open, shows_itself) {
             (true, _) => {
@@ -183,8 +194,15 @@ impl ResourceReader<'_> {
 
     /// Whether a fully selected node is sent even without content: as state, or as selected config. A
     /// non-presence container only if it has content, perhaps beyond the depth.
-    fn is_shown_empty(&self, node: NodeId, stored: Stored) -> bool {
+    fn is_shown_empty(&self, node: NodeId, stored: Stored, depth: u32) -> bool {
         let node = self.state.schema().node(node);
+        // With a filter, a container without presence is sent with its first content, unless that is beyond the depth.
+        if self.filter.is_some()
+            && node.is_np_container()
+            && (self.is_level_within_depth(depth + 1) || self.filters_origins())
+        {
+            return false;
+        }
         match self.selection.content {
             Content::NonConfig => !node.is_config && !node.is_np_container(),
             _ => stored == Stored::Yes || !node.is_np_container(),
@@ -256,21 +274,29 @@ impl ResourceReader<'_> {
     pub fn leaf(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         self.record_child(node);
         let is_state = self.selection.content == Content::NonConfig;
-        if is_state && self.is_within_depth() && self.is_config_key(node) {
+        let has_filter = self.filter.is_some();
+        if is_state && (self.is_within_depth() || has_filter) && self.is_config_key(node) {
             return self.entry_key(node, packed);
         }
         if !self.shows_leaf(node, &packed) {
             // The keys of an entry of which anything is shown are part of it.
-            return match self.is_key(node) && self.selects_leaf(node) {
-                true => self.entry_key(node, packed),
-                false => Ok(()),
-            };
+            if !self.is_key(node) || !(has_filter || self.selects_leaf(node, &packed)) {
+                return Ok(());
+            }
+            if has_filter && self.selects_denied_entry(node, &packed)? {
+                self.open_frames()?;
+            }
+            return self.entry_key(node, packed);
         }
         let is_beyond = self.is_beyond_unsent();
         let is_selected = match is_beyond {
             true => self.selects_at_any_depth(node),
-            false => self.selects_leaf(node),
+            false => self.selects_leaf(node, &packed),
         };
+        let is_selected = is_selected && self.leaf_passes_origin(node, &packed)?;
+        if !is_selected && has_filter && self.is_key(node) {
+            return self.entry_key(node, packed);
+        }
         if !is_selected || self.is_trimmed(node, &packed) {
             return Ok(());
         }

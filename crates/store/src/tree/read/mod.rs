@@ -4,8 +4,10 @@
 //! Unselected data is skipped by a seek.
 
 mod access;
+mod conditions;
 mod counted_nodes;
 mod defaults;
+mod filtered;
 mod first_event;
 mod frame;
 mod origin;
@@ -17,5 +19,5 @@ mod select;
 pub(super) use counted_nodes::CountedNodes;
 pub(super) use first_event::FirstEvent;
 pub(super) use origin::{Source, Sources};
-pub(super) use resource::read;
+pub(super) use resource::{FilteredRead, read};
 pub(crate) use scan::skip_entry;
