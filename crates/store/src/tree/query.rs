@@ -8,7 +8,7 @@ use super::filter::{Plan, plan_of_nodes};
 use super::locate::TreeState;
 use super::read::Sources;
 use super::readable_instances::ReadableInstances;
-use super::selection::Selection;
+use super::selection::{Selection, WithDefaults};
 use super::validate::{Indexes, StoreInstances, are_indexes_current};
 use super::view::View;
 use crate::access::AccessTable;
@@ -38,6 +38,7 @@ impl View {
             match self.access.as_deref() {
                 None => evaluate(&data, expression)?.iter().map(selected).collect(),
                 Some(access) => {
+                    let access = (access, WithDefaults::Explicit);
                     let readable = ReadableInstances::new(&data, (state, sources), access);
                     let found = evaluate(&readable, expression)?;
                     found
@@ -53,7 +54,7 @@ impl View {
 /// The plan of the nodes that an expression selects of what a reader may see.
 pub(super) fn selected_nodes(
     (state, sources): (TreeState<'_>, Option<&dyn Sources>),
-    access: Option<&AccessTable>,
+    access: Option<(&AccessTable, WithDefaults)>,
     expression: &Expression,
 ) -> Result<Plan> {
     let data = instances(state, sources)?;

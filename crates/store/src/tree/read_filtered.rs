@@ -6,7 +6,7 @@ use super::filter::{Filter, Plan};
 use super::operational::ProviderReach;
 use super::query::selected_nodes;
 use super::read::FilteredRead;
-use super::selection::Selection;
+use super::selection::{Selection, WithDefaults};
 use super::view::View;
 use crate::error::Result;
 
@@ -50,10 +50,16 @@ impl View {
         let Filter::XPath(expression) = filter else {
             return Ok(());
         };
+        // Entries of which only a default is shown are there if it is reported, or set.
+        let mode = match selection.with_defaults {
+            WithDefaults::Trim => WithDefaults::Explicit,
+            mode => mode,
+        };
+        let rules = access.map(|access| (access, mode));
         // The expression may read anything.
         let everything = Plan::everything();
         self.with_reach(&ProviderReach::Plan(&everything), &mut |state, sources| {
-            let plan = selected_nodes((state, sources), access, expression.expression())?;
+            let plan = selected_nodes((state, sources), rules, expression.expression())?;
             let read = FilteredRead {
                 state,
                 sources,

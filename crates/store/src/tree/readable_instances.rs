@@ -6,13 +6,12 @@
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-use espalier_yang::data::Stop;
 use espalier_yang::instances::Visit;
-use espalier_yang::{Indexed, InstancePath, Instances, Keys, Mark, NodeId, Schema, Sink, Value};
+use espalier_yang::{Indexed, InstancePath, Instances, Keys, NodeId, Schema, Value};
 
 use super::locate::TreeState;
-use super::read::{Sources, read};
-use super::selection::Selection;
+use super::read::{Sources, sends_content};
+use super::selection::{Selection, WithDefaults};
 use super::validate::{NodeRef, StoreInstances};
 use crate::access::{AccessOperation, AccessTable, Uniform};
 use crate::error::{Error, Result};
@@ -23,19 +22,22 @@ pub(super) struct ReadableInstances<'d, 'a> {
     state: TreeState<'a>,
     sources: Option<&'a dyn Sources>,
     access: &'a AccessTable,
+    /// Whether defaults show the entry that contains them.
+    with_defaults: WithDefaults,
 }
 
 impl<'d, 'a> ReadableInstances<'d, 'a> {
     pub fn new(
         data: &'d StoreInstances<'a>,
         (state, sources): (TreeState<'a>, Option<&'a dyn Sources>),
-        access: &'a AccessTable,
+        (access, with_defaults): (&'a AccessTable, WithDefaults),
     ) -> Self {
         Self {
             data,
             state,
             sources,
             access,
+            with_defaults,
         }
     }
 
@@ -54,20 +56,11 @@ impl<'d, 'a> ReadableInstances<'d, 'a> {
         if !is_container && self.access.allows(AccessOperation::Read, &path) {
             return Ok(true);
         }
-        let mut first = FirstContent {
-            schema: self.schema(),
-            is_found: false,
+        let all = Selection {
+            with_defaults: self.with_defaults,
+            ..Selection::default()
         };
-        let all = Selection::default();
-        read(
-            self.state,
-            self.sources,
-            &path,
-            &all,
-            Some(self.access),
-            &mut first,
-        )?;
-        Ok(first.is_found)
+        sends_content((self.state, self.sources), &path, &all, Some(self.access))
     }
 
     fn allows(&self, parent: &NodeRef, node: NodeId, keys: Keys) -> Result<bool> {
@@ -188,39 +181,5 @@ impl Instances for ReadableInstances<'_, '_> {
 
     fn compare_entries(&self, left: &NodeRef, right: &NodeRef) -> Option<Ordering> {
         self.data.compare_entries(left, right)
-    }
-}
-
-/// Stops a read at its first node that is not a container without presence.
-struct FirstContent<'s> {
-    schema: &'s Schema,
-    is_found: bool,
-}
-
-impl Sink for FirstContent<'_> {
-    fn open(&mut self, node: NodeId, _: Mark) -> std::result::Result<(), Stop> {
-        match self.schema.node(node).is_np_container() {
-            true => Ok(()),
-            false => self.found(),
-        }
-    }
-
-    fn leaf(&mut self, _: NodeId, _: Value, _: Mark) -> std::result::Result<(), Stop> {
-        self.found()
-    }
-
-    fn any(&mut self, _: NodeId, _: &str, _: Mark) -> std::result::Result<(), Stop> {
-        self.found()
-    }
-
-    fn close(&mut self, _: Mark) -> std::result::Result<(), Stop> {
-        Ok(())
-    }
-}
-
-impl FirstContent<'_> {
-    fn found(&mut self) -> std::result::Result<(), Stop> {
-        self.is_found = true;
-        Err(Stop)
     }
 }

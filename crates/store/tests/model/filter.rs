@@ -113,7 +113,11 @@ fn compare(run: &mut Run<'_>) {
                 (prefix == Some("x")).then(|| "urn:m".into())
             });
             let parsed = parsed.unwrap_or_else(|error| panic!("{text}: {error}"));
-            let paths: HashSet<_> = selected_paths(&schema, &visible, parsed.expression());
+            let data = match selection.with_defaults {
+                WithDefaults::Explicit | WithDefaults::Trim => &visible,
+                _ => &reported,
+            };
+            let paths: HashSet<_> = selected_paths(&schema, data, parsed.expression());
             let expected = select_paths(&schema, &reported, &paths, &selection);
             let found = filtered(&view, &Filter::XPath(parsed), &selection);
             assert_same(&schema, &found, &expected, &what(&text));

@@ -8,6 +8,8 @@ use espalier_yang::xpath::Expression;
 use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
 use espalier_yang::{InstancePath, Instances, Keys, NodeId, Schema, Value};
 
+use crate::reference::has_content;
+
 /// An element of a subtree filter.
 #[derive(Clone, Debug)]
 pub struct Element {
@@ -157,7 +159,10 @@ impl Picker<'_> {
             return is_own.then(|| data.clone());
         };
         let mut inside = self.children(children, path, &below, level);
-        if !(is_own && !node.is_np_container()) && inside.is_empty() {
+        // A container without presence exists by its content, which may be beyond the depth.
+        let is_cut = self.selection.depth.is_some() && level == self.selection.depth;
+        let is_shown = !node.is_np_container() || is_cut && has_content(self.schema, data);
+        if !(is_own && is_shown) && inside.is_empty() {
             return None;
         }
         for &key in node.keys() {
@@ -192,8 +197,10 @@ impl Picker<'_> {
                     };
                     let mut conditions = children.iter().filter(|child| child.is_match());
                     if conditions.all(|condition| condition.holds(inside)) {
-                        is_selected |= children.iter().all(Element::is_match);
-                        below.extend(children);
+                        match children.iter().all(Element::is_match) {
+                            true => is_selected = true,
+                            false => below.extend(children),
+                        }
                     }
                 }
             }

@@ -6,11 +6,11 @@
 use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, NodeId, Value};
 
-use super::super::selection::Selection;
+use super::super::selection::{Content, Selection};
 use super::first_event::FirstEvent;
-use super::frame::{ReadResult, ResourceReader};
+use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
 use super::page::Paging;
-use super::resource::read;
+use super::resource::{read, sends_content};
 use crate::access::{AccessOperation, AccessTable, ActiveConditions, Decision, EntryKeys, Uniform};
 use crate::fragment::{Fragment, Packed, take_entry_value};
 
@@ -138,32 +138,74 @@ impl ResourceReader<'_> {
         }
     }
 
-    /// Whether a filter selects the innermost frame, an entry that is denied, and something below it is shown: then its
-    /// keys are, whatever else is selected. `key` is one of them.
-    pub fn selects_denied_entry(&self, key: NodeId, packed: &Packed) -> ReadResult<bool> {
-        let is_selected = match packed {
+    /// Whether a filter selects the innermost frame, an entry that is not sent yet, by one of its keys. The keys of an entry
+    /// are shown if anything of it is.
+    pub fn selects_entry_by_key(&mut self, key: NodeId, packed: &Packed) -> ReadResult<bool> {
+        let Some(frame) = self.frames.last().filter(|frame| !frame.is_open) else {
+            return Ok(false);
+        };
+        let is_denied = frame.access == NodeAccess::Denied;
+        let is_named = match packed {
             Packed::Value(value) => self.names_leaf(key, Some(value)),
             Packed::Any(_) => false,
         };
-        let is_cut = self.is_whole() && self.selection.depth.is_some();
-        let is_unsent = self.frames.last().is_some_and(|frame| !frame.is_open);
-        if !is_unsent || !(is_selected || is_cut) || !self.is_content(key) {
+        let is_selected = is_named && self.is_content(key);
+        if !is_selected || !self.leaf_passes_origin(key, packed)? {
             return Ok(false);
         }
-        let trail = self.state.trail(&self.key)?.unwrap_or_default();
-        let path = self.state.path_of(&self.key, &trail)?;
-        self.shows_anything_at(&path)
+        if !is_denied || self.shows_leaf(key, packed) {
+            return Ok(true);
+        }
+        self.sends_content(&self.key, &self.unrestricted_selection())
+    }
+
+    /// Whether a filter selects a node that is denied and something below it is shown: then the node itself is, although
+    /// what is shown below it may not be selected.
+    pub fn shows_denied(&self, new: &NewFrame<'_>) -> ReadResult<bool> {
+        let is_cut = self.selection.depth.is_some()
+            || self.selection.content != Content::All
+            || self.filters_origins();
+        match self.filter.is_some() && new.stored == Stored::Yes && is_cut {
+            true => self.sends_content(new.key, &self.unrestricted_selection()),
+            false => Ok(false),
+        }
+    }
+
+    /// Everything, in the same mode of defaults.
+    fn unrestricted_selection(&self) -> Selection {
+        Selection {
+            with_defaults: self.selection.with_defaults,
+            ..Selection::default()
+        }
+    }
+
+    /// Whether a container without presence has content that is selected at any depth, and shown.
+    pub fn has_shown_content(&self, container: &NewFrame<'_>) -> ReadResult<bool> {
+        let selection = Selection {
+            depth: None,
+            ..self.selection.clone()
+        };
+        match container.stored {
+            Stored::Yes => self.sends_content(container.key, &selection),
+            Stored::No => self.sends_content(&self.absent_key(container.node)?, &selection),
+        }
+    }
+
+    fn sends_content(&self, key: &[u8], selection: &Selection) -> ReadResult<bool> {
+        let trail = self.state.trail(key)?.unwrap_or_default();
+        let path = self.state.path_of(key, &trail)?;
+        let table = self.access.as_ref().map(|access| access.table);
+        Ok(sends_content(
+            (self.state, self.sources),
+            &path,
+            selection,
+            table,
+        )?)
     }
 
     /// Whether anything is shown at a path or below.
     pub fn shows_anything_at(&self, path: &InstancePath) -> ReadResult<bool> {
-        let (all, mut first) = (
-            Selection {
-                with_defaults: self.selection.with_defaults,
-                ..Selection::default()
-            },
-            FirstEvent::default(),
-        );
+        let (all, mut first) = (Selection::default(), FirstEvent::default());
         let table = self.access.as_ref().map(|access| access.table);
         read(self.state, self.sources, path, &all, table, &mut first)?;
         Ok(first.is_found)

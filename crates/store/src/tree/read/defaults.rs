@@ -227,7 +227,7 @@ impl ResourceReader<'_> {
     }
 
     /// The key that a container of the innermost frame would have.
-    fn absent_key(&self, container: NodeId) -> ReadResult<Vec<u8>> {
+    pub fn absent_key(&self, container: NodeId) -> ReadResult<Vec<u8>> {
         self.with_instances(|evaluator| {
             let data = evaluator.data();
             let parent = self.current_node(data)?;

@@ -156,7 +156,7 @@ impl ResourceReader<'_> {
                 Instance::Keys(Keys::None) => true,
                 _ => false,
             };
-            is_instance && holds_for_value(&entry.conditions, value)
+            entry.selects && is_instance && holds_for_value(&entry.conditions, value)
         };
         let mut active = here.active.iter();
         active.any(|&id| filter.plan.children_of(id, node.id).any(|id| is_value(&id)))
@@ -227,7 +227,10 @@ impl ResourceReader<'_> {
         };
         let named = self.plan_nodes_of(&child)?;
         let value = take_entry_value(row)?;
-        let is_selected = |id: &PlanId| holds_for_value(&filter.plan.node(*id).conditions, &value);
+        let is_selected = |id: &PlanId| {
+            let entry = filter.plan.node(*id);
+            entry.selects && holds_for_value(&entry.conditions, &value)
+        };
         match named.iter().any(is_selected) {
             true => Ok(None),
             false => Ok(Some(self.skip(key, named.is_empty()))),

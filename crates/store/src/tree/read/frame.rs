@@ -132,14 +132,10 @@ impl ResourceReader<'_> {
             key,
             stored,
             access,
-            matched,
+            ..
         } = new;
-        let length = key.len();
-        let (depth, is_fully_selected) = self.level_of(node, &matched);
-        let filter = match is_fully_selected && self.selection.depth.is_none() {
-            true => FrameFilter::default(),
-            false => self.frame_filter(matched, (stored == Stored::Yes).then_some(key))?,
-        };
+        let (length, has_filter) = (key.len(), self.filter.is_some());
+        let (depth, is_fully_selected) = self.level_of(node, &new.matched);
         let is_np_container = self.state.schema().node(node).is_np_container();
         let is_hidden_above = match self.frames.last() {
             Some(frame) => frame.is_hidden(),
@@ -148,12 +144,21 @@ impl ResourceReader<'_> {
         };
         let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
         let shows_itself = is_fully_selected
-            && access != NodeAccess::Denied
             && match is_hidden_above {
-                true => !is_np_container,
-                false => self.is_shown_empty(node, stored, depth),
+                // With a filter, a container without presence is sent with its first content, unless that is beyond the
+                // depth.
+                _ if has_filter && is_np_container => {
+                    !self.is_level_within_depth(depth + 1) && self.has_shown_content(&new)?
+                }
+                true => !is_np_container && self.is_shown_empty(node, stored),
+                false => self.is_shown_empty(node, stored),
             }
-            && self.passes_origin(self.state.schema().node(node), origin.unwrap_or_default());
+            && self.passes_origin(self.state.schema().node(node), origin.unwrap_or_default())
+            && (access != NodeAccess::Denied || (!is_np_container && self.shows_denied(&new)?));
+        let filter = match is_fully_selected && self.selection.depth.is_none() {
+            true => FrameFilter::default(),
+            false => self.frame_filter(new.matched, (stored == Stored::Yes).then_some(key))?,
+        };
         self.record_child(node);
         self.key.clear();
         self.key.extend_from_slice(key);
@@ -194,15 +199,8 @@ impl ResourceReader<'_> {
 
     /// Whether a fully selected node is sent even without content: as state, or as selected config. A
     /// non-presence container only if it has content, perhaps beyond the depth.
-    fn is_shown_empty(&self, node: NodeId, stored: Stored, depth: u32) -> bool {
+    fn is_shown_empty(&self, node: NodeId, stored: Stored) -> bool {
         let node = self.state.schema().node(node);
-        // With a filter, a container without presence is sent with its first content, unless that is beyond the depth.
-        if self.filter.is_some()
-            && node.is_np_container()
-            && (self.is_level_within_depth(depth + 1) || self.filters_origins())
-        {
-            return false;
-        }
         match self.selection.content {
             Content::NonConfig => !node.is_config && !node.is_np_container(),
             _ => stored == Stored::Yes || !node.is_np_container(),
@@ -275,6 +273,9 @@ impl ResourceReader<'_> {
         self.record_child(node);
         let is_state = self.selection.content == Content::NonConfig;
         let has_filter = self.filter.is_some();
+        if has_filter && self.is_key(node) && self.selects_entry_by_key(node, &packed)? {
+            self.open_frames()?;
+        }
         if is_state && (self.is_within_depth() || has_filter) && self.is_config_key(node) {
             return self.entry_key(node, packed);
         }
@@ -282,9 +283,6 @@ impl ResourceReader<'_> {
             // The keys of an entry of which anything is shown are part of it.
             if !self.is_key(node) || !(has_filter || self.selects_leaf(node, &packed)) {
                 return Ok(());
-            }
-            if has_filter && self.selects_denied_entry(node, &packed)? {
-                self.open_frames()?;
             }
             return self.entry_key(node, packed);
         }

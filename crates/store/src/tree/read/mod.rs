@@ -19,5 +19,5 @@ mod select;
 pub(super) use counted_nodes::CountedNodes;
 pub(super) use first_event::FirstEvent;
 pub(super) use origin::{Source, Sources};
-pub(super) use resource::{FilteredRead, read};
+pub(super) use resource::{FilteredRead, read, sends_content};
 pub(crate) use scan::skip_entry;

@@ -8,7 +8,7 @@ use super::super::locate::{Location, LocationKind, TreeState};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
 use super::access::ReadAccess;
 use super::filtered::{FilterRead, FrameFilter, Matched};
-use super::first_event::FirstEvent;
+use super::first_event::{FirstContent, FirstEvent};
 use super::frame::{Halt, NewFrame, ReadResult, ResourceReader, Stored};
 use super::origin::Sources;
 use super::page::Paging;
@@ -74,6 +74,30 @@ pub(in crate::tree) fn read(
             }
         }
         (is_found, ..) => Ok(is_found),
+    }
+}
+
+/// Whether a read of a resource sends more than containers without presence.
+pub(in crate::tree) fn sends_content(
+    (state, sources): (TreeState<'_>, Option<&dyn Sources>),
+    path: &InstancePath,
+    selection: &Selection,
+    access: Option<&AccessTable>,
+) -> Result<bool> {
+    let Some(place) = state.locate(path)? else {
+        return Ok(false);
+    };
+    let target = Target {
+        state,
+        sources,
+        path,
+        place: &place,
+        access,
+    };
+    let mut first = FirstContent::new(state.schema());
+    match target.reader(selection, &mut first).target(&place, path) {
+        Err(Halt::Error(error)) => Err(error),
+        _ => Ok(first.is_found),
     }
 }
 

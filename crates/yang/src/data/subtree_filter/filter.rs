@@ -65,6 +65,11 @@ impl SubtreeFilter {
 }
 
 impl FilterNode {
+    /// The namespace; `None` for any (RFC 6241 §6.2.1).
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// Its kind.
     pub fn content(&self) -> &FilterContent {
         &self.content
