@@ -40,7 +40,7 @@ fn xpath(text: &str) -> RequestFilter {
 
 #[test]
 fn get_has_configuration_state_of_providers_and_state_of_the_server() {
-    let (service, tree) = serving(&[MODEL], AccessControl::default());
+    let (service, tree) = serving(&[MODEL], AccessControl::Off);
     let data = json_document(tree.schema(), r#"{"m:c":{"a":"1"}}"#);
     let edits = [Edit::merge(InstancePath::root(), data)];
     tree.commit(&edits, CommitOptions::default())

@@ -2,7 +2,7 @@
 
 use espalier_yang::Sink;
 
-use super::filter::{Filter, Plan};
+use super::filter::Filter;
 use super::operational::ProviderReach;
 use super::query::selected_nodes;
 use super::read::FilteredRead;
@@ -56,9 +56,8 @@ impl View {
             mode => mode,
         };
         let rules = access.map(|access| (access, mode));
-        // The expression may read anything.
-        let everything = Plan::everything();
-        self.with_reach(&ProviderReach::Plan(&everything), &mut |state, sources| {
+        let reads = Filter::reads(self.schema(), expression)?;
+        self.with_reach(&ProviderReach::Plan(&reads), &mut |state, sources| {
             let plan = selected_nodes((state, sources), rules, expression.expression())?;
             let read = FilteredRead {
                 state,

@@ -40,8 +40,8 @@ fn json_of(fixture: &Fixture, filter: &Filter, selection: &Selection) -> String 
 
 /// A provider with the state of all entries, and the paths that it is called with.
 fn state_of_entries(fixture: &Fixture) -> (Provider, Arc<Mutex<Vec<String>>>) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let (calls, schema) = (Arc::clone(&asked), Arc::clone(fixture.schema()));
+    let paths = Arc::new(Mutex::new(Vec::new()));
+    let (calls, schema) = (Arc::clone(&paths), Arc::clone(fixture.schema()));
     let provider = Provider::new("entries", move |request| {
         let path = request.path.to_instance_identifier(&schema);
         calls.lock().push(path);
@@ -50,7 +50,7 @@ fn state_of_entries(fixture: &Fixture) -> (Provider, Arc<Mutex<Vec<String>>>) {
             r#"{"m:e":[{"name":"x","state":{"up":true}},{"name":"y","state":{"up":false}}]}"#,
         ))
     });
-    (provider, asked)
+    (provider, paths)
 }
 
 /// A filter on one entry reached the provider as a read of the whole list.
@@ -89,6 +89,12 @@ fn providers_are_called_for_what_the_filter_selects() {
             r#"{"m:e":[{"name":"y","state":{"up":false}}]}"#,
         ),
         (xpath(&schema, "/e[state/up='true']"), "/m:e", x),
+        (xpath(&schema, "/top[.='t']"), "", r#"{"m:top":"t"}"#),
+        (
+            xpath(&schema, "/top[.='t'][/e/state/up='true']"),
+            "/m:e",
+            r#"{"m:top":"t"}"#,
+        ),
     ] {
         let found = json_of(&fixture, &filter, &Selection::default());
         assert_eq!(found, expected, "{filter:?}");

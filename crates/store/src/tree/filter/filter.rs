@@ -5,7 +5,7 @@ use espalier_yang::data::subtree_filter::SubtreeFilter;
 
 use super::expression::FilterExpression;
 use super::plan::Plan;
-use super::plan_path::plan_path;
+use super::plan_path::{plan_path, plan_reads};
 use super::plan_subtree::plan_subtree;
 use crate::error::Result;
 
@@ -32,5 +32,13 @@ impl Filter {
             Self::Subtree(filter) => plan_subtree(schema, filter).map(Some),
             Self::XPath(filter) => plan_path(schema, &filter.expression().root),
         }
+    }
+
+    /// A plan of what the evaluation of an expression may read, and more.
+    ///
+    /// # Errors
+    /// `too-big` beyond [`FILTER_PLAN_NODES_MAX`](super::FILTER_PLAN_NODES_MAX).
+    pub(in crate::tree) fn reads(schema: &Schema, expression: &FilterExpression) -> Result<Plan> {
+        plan_reads(schema, &expression.expression().root)
     }
 }

@@ -4,7 +4,7 @@
 
 use espalier_yang::schema::Node;
 use espalier_yang::xpath::evaluate::literal_value;
-use espalier_yang::xpath::{Axis, BinaryOperator, Expr, Literal, LocationPath, NodeTest, PathStep};
+use espalier_yang::xpath::{Axis, BinaryOperator, Expr, Function, Literal, LocationPath, NodeTest, PathStep};
 use espalier_yang::{Keys, NodeId, NodeKind, Schema, Value};
 
 use super::plan::{Instance, Plan, PlanId};
@@ -16,6 +16,28 @@ use crate::node_numbers::is_data;
 /// # Errors
 /// `too-big` beyond [`FILTER_PLAN_NODES_MAX`](super::FILTER_PLAN_NODES_MAX).
 pub(super) fn plan_path(schema: &Schema, expr: &Expr) -> Result<Option<Plan>> {
+    plan(schema, expr, Precision::Selected)
+}
+
+/// A plan of what the evaluation of an expression may read, and more.
+///
+/// # Errors
+/// `too-big` beyond [`FILTER_PLAN_NODES_MAX`](super::FILTER_PLAN_NODES_MAX).
+pub(super) fn plan_reads(schema: &Schema, expr: &Expr) -> Result<Plan> {
+    let reads = plan(schema, expr, Precision::Read)?;
+    Ok(reads.unwrap_or_else(Plan::everything))
+}
+
+/// What a plan is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Precision {
+    /// The selected nodes.
+    Selected,
+    /// The nodes that an evaluation reads: below a predicate, everything.
+    Read,
+}
+
+fn plan(schema: &Schema, expr: &Expr, precision: Precision) -> Result<Option<Plan>> {
     let single = std::slice::from_ref(expr);
     let operands = match expr {
         Expr::Union(operands) => operands.as_slice(),
@@ -30,6 +52,7 @@ pub(super) fn plan_path(schema: &Schema, expr: &Expr) -> Result<Option<Plan>> {
         let mut planner = Planner {
             schema,
             plan: &mut plan,
+            precision,
         };
         if !planner.add(root, path)? {
             return Ok(None);
@@ -41,6 +64,7 @@ pub(super) fn plan_path(schema: &Schema, expr: &Expr) -> Result<Option<Plan>> {
 struct Planner<'a> {
     schema: &'a Schema,
     plan: &'a mut Plan,
+    precision: Precision,
 }
 
 /// A node that the steps so far select.
@@ -138,6 +162,11 @@ impl Planner<'_> {
         Ok(true)
     }
 
+    /// Whether a plan of reads may have everything below the nodes with these predicates in place of them.
+    fn may_read_below(&self, predicates: &[Expr]) -> bool {
+        self.precision == Precision::Read && predicates.iter().all(stays_below)
+    }
+
     /// The instances of a child with these predicates; `None` if they need an evaluation.
     fn instances(
         &mut self,
@@ -150,13 +179,55 @@ impl Planner<'_> {
             NodeKind::Leaf(_) | NodeKind::AnyData | NodeKind::AnyXml
         ) {
             let leaf = Reached::Leaf(parent, node.id);
-            return Ok(predicates.is_empty().then_some(leaf));
+            return Ok((predicates.is_empty() || self.may_read_below(predicates)).then_some(leaf));
         }
         let Some(keys) = keys_of(self.schema, node, predicates) else {
-            return Ok(None);
+            if !self.may_read_below(predicates) {
+                return Ok(None);
+            }
+            let all = self.plan.child(parent, node.id, Instance::ALL)?;
+            self.plan.select(all);
+            return Ok(Some(Reached::Inner(all)));
         };
         let child = self.plan.child(parent, node.id, Instance::Keys(keys))?;
         Ok(Some(Reached::Inner(child)))
+    }
+}
+
+/// Whether the value of an expression depends on the context node and what is below it only.
+fn stays_below(expr: &Expr) -> bool {
+    let is_down = |step: &PathStep| {
+        let is_down = matches!(
+            step.axis,
+            Axis::Child | Axis::SelfNode | Axis::Descendant | Axis::DescendantOrSelf
+        );
+        is_down && step.predicates.iter().all(stays_below)
+    };
+    match expr {
+        Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => {
+            operands.iter().all(stays_below)
+        }
+        Expr::Binary(_, left, right) => stays_below(left) && stays_below(right),
+        Expr::Negate(operand) => stays_below(operand),
+        Expr::Path(path) => !path.is_absolute && path.steps.iter().all(is_down),
+        Expr::Filter {
+            primary,
+            predicates,
+            steps,
+        } => {
+            stays_below(primary)
+                && predicates.iter().all(stays_below)
+                && steps.iter().all(is_down)
+        }
+        Expr::Call(function, arguments) => {
+            let is_elsewhere = matches!(
+                function,
+                Function::Current | Function::Deref | Function::Id
+            );
+            !is_elsewhere && arguments.iter().all(stays_below)
+        }
+        Expr::Literal(_) | Expr::Number(_) => true,
+        Expr::Variable(..) => false,
     }
 }
 
