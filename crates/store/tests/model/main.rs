@@ -9,6 +9,7 @@ mod edit;
 mod filter;
 mod filter_cost;
 mod filter_reference;
+mod filter_rules;
 mod fixture;
 mod generate;
 mod hand_edits;

@@ -4,7 +4,9 @@
 
 use espalier_yang::schema::Node;
 use espalier_yang::xpath::evaluate::literal_value;
-use espalier_yang::xpath::{Axis, BinaryOperator, Expr, Function, Literal, LocationPath, NodeTest, PathStep};
+use espalier_yang::xpath::{
+    Axis, BinaryOperator, Expr, Function, Literal, LocationPath, NodeTest, PathStep,
+};
 use espalier_yang::{Keys, NodeId, NodeKind, Schema, Value};
 
 use super::plan::{Instance, Plan, PlanId};
@@ -215,15 +217,11 @@ fn stays_below(expr: &Expr) -> bool {
             predicates,
             steps,
         } => {
-            stays_below(primary)
-                && predicates.iter().all(stays_below)
-                && steps.iter().all(is_down)
+            stays_below(primary) && predicates.iter().all(stays_below) && steps.iter().all(is_down)
         }
         Expr::Call(function, arguments) => {
-            let is_elsewhere = matches!(
-                function,
-                Function::Current | Function::Deref | Function::Id
-            );
+            let is_elsewhere =
+                matches!(function, Function::Current | Function::Deref | Function::Id);
             !is_elsewhere && arguments.iter().all(stays_below)
         }
         Expr::Literal(_) | Expr::Number(_) => true,

@@ -9,21 +9,11 @@ use espalier_yang::{InstancePath, NodeId, Value};
 use super::super::selection::{Content, Selection};
 use super::first_event::FirstEvent;
 use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
+use super::node_access::NodeAccess;
 use super::page::Paging;
 use super::resource::{read, sends_content};
 use crate::access::{AccessOperation, AccessTable, ActiveConditions, Decision, EntryKeys, Uniform};
 use crate::fragment::{Fragment, Packed, take_entry_value};
-
-/// What is shown of a node and its descendants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NodeAccess {
-    /// Everything.
-    All,
-    /// The node. Each descendant is decided on.
-    Allowed,
-    /// Not the node itself, but perhaps descendants.
-    Denied,
-}
 
 /// The access rules of a read.
 pub(super) struct ReadAccess<'a> {

@@ -7,9 +7,9 @@ use espalier_keyspace::KeyRange;
 use espalier_yang::{Instances, NodeId, Value};
 
 use super::super::filter::ContentCondition;
-use super::access::NodeAccess;
-use super::filtered::Child;
 use super::frame::{ReadResult, ResourceReader};
+use super::frame_filter::Child;
+use super::node_access::NodeAccess;
 use crate::fragment::{Packed, Reader};
 use crate::keys::put_local_id;
 

@@ -10,9 +10,9 @@ use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema, Val
 
 use super::super::selection::WithDefaults;
 use super::super::validate::{Indexes, NodeRef, StoreInstances, are_indexes_current};
-use super::access::NodeAccess;
-use super::filtered::Child;
 use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
+use super::frame_filter::Child;
+use super::node_access::NodeAccess;
 use crate::error::Result;
 
 /// Whether the case of a node is in use, given the siblings that exist.

@@ -5,8 +5,9 @@ use espalier_yang::{Mark, NodeId, Sink, Value};
 
 use super::super::locate::TreeState;
 use super::super::selection::{Content, Selection};
-use super::access::{NodeAccess, ReadAccess};
-use super::filtered::{FilterRead, FrameFilter, Matched};
+use super::access::ReadAccess;
+use super::frame_filter::{FilterRead, FrameFilter, Matched};
+use super::node_access::NodeAccess;
 use super::origin::{Source, Sources};
 use crate::error::Error;
 use crate::fragment::Packed;

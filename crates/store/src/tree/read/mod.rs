@@ -10,6 +10,8 @@ mod defaults;
 mod filtered;
 mod first_event;
 mod frame;
+mod frame_filter;
+mod node_access;
 mod origin;
 mod page;
 mod resource;

@@ -4,8 +4,8 @@ use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind};
 
-use super::filtered::{Child, Match, Skip};
 use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
+use super::frame_filter::{Child, Match, Skip};
 use super::page::{PageAction, Paging};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};

@@ -5,8 +5,8 @@ use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, Value};
 
 use super::super::selection::{Content, WithDefaults};
-use super::filtered::Matched;
 use super::frame::{Frame, ResourceReader};
+use super::frame_filter::Matched;
 use crate::fragment::Packed;
 
 impl ResourceReader<'_> {

@@ -144,15 +144,25 @@ impl ContentMatch {
                 None => module().map(|module| &*schema.module(module).namespace),
             }
         };
-        value_type
-            .parse(schema, &self.text, &XmlPrefixes(namespace))
-            .ok()
+        let parse = |text: &str| value_type.parse(schema, text, &XmlPrefixes(namespace)).ok();
+        parse(&self.text).or_else(|| parse(&decimal(&self.text)?))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
+}
+
+/// The decimal form of a hexadecimal number, which clients send although instance data has none (RFC 7950 §9.2.1).
+fn decimal(text: &str) -> Option<String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.strip_prefix("0x").or(digits.strip_prefix("0X"))?;
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    Some(format!("{sign}{number}"))
 }
 
 /// Counts the elements of a filter while it is parsed.
