@@ -36,7 +36,10 @@ pub mod session;
 mod time_text;
 
 pub use anchor::Anchor;
-pub use datastore::{BegunChange, ChangeNote, ModuleUpgrade, SessionDatastore};
+pub use datastore::{
+    BegunChange, ChangeNote, FilteredPart, ModuleUpgrade, RequestFilter, SessionDatastore,
+    XPathFilter,
+};
 pub use denied::DeniedCounters;
 pub use logins::Door;
 pub use service::{AccessControl, LoginPolicy, Service};

@@ -523,6 +523,7 @@ fn selection(schema: &Schema, path: &InstancePath, read: &Read) -> Result<Option
             offset: page.offset,
             limit: page.limit,
         }),
+        ..Selection::default()
     }))
 }
 

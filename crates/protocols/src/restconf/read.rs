@@ -181,6 +181,7 @@ fn selection(of: &SessionDatastore, path: &InstancePath, query: &Query<'_>) -> R
         with_defaults: query.with_defaults.unwrap_or_else(|| basic_mode(of, path)),
         with_origin: with_origin(of.datastore(), query)?,
         page,
+        ..Selection::default()
     })
 }
 

@@ -1,5 +1,6 @@
 //! NETCONF, without a network.
 
+mod filters;
 mod framing;
 mod hello;
 mod large;

@@ -8,6 +8,7 @@
 //! | `session_datastore.rs` | the handle, and what all operations share |
 //! | `call.rs` | what a call does, for the audit log |
 //! | `read.rs` | views |
+//! | `filtered.rs` | filtered reads, with the state of the server |
 //! | `write.rs` | edits, loads, copies |
 //! | `candidate.rs` | commit, confirm, cancel, discard, update, validate |
 //! | `lock.rs` | locks, and the end of a session |
@@ -18,6 +19,7 @@
 
 mod call;
 mod candidate;
+mod filtered;
 mod history;
 mod lock;
 mod modules;
@@ -29,6 +31,7 @@ mod subscriptions;
 mod write;
 
 pub(crate) use call::{Call, READ};
+pub use filtered::{FilteredPart, RequestFilter, XPathFilter};
 pub use modules::ModuleUpgrade;
 pub use session_datastore::{ChangeNote, SessionDatastore};
 pub use write::BegunChange;

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
+use espalier_yang::data::subtree_filter::SubtreeFilter;
 use espalier_yang::data::{TreeInstances, xml};
 use espalier_yang::xpath::Expression;
 use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits, Scope};
 use espalier_yang::{DataError, ErrorTag, Instances, Schema};
 
 use super::event::Event;
-use super::subtree_filter::SubtreeFilter;
 
 /// The maximum number of nodes that a filter may visit for one event. An event that needs more is not delivered.
 pub const FILTER_STEPS_MAX: u64 = 100_000;
@@ -64,9 +64,9 @@ impl EventFilter {
     /// Parses a subtree filter that is the content of an element in XML.
     ///
     /// # Errors
-    /// As [`SubtreeFilter::parse_xml`].
+    /// As [`SubtreeFilter::parse_element`].
     pub fn parse_subtree_element(text: &str) -> Result<Self, DataError> {
-        Ok(Self::Subtree(SubtreeFilter::parse_xml(text)?.within()))
+        SubtreeFilter::parse_element(text).map(Self::Subtree)
     }
 
     /// Whether an event matches.

@@ -52,13 +52,13 @@ mod session_event;
 mod settings;
 mod stream;
 mod subscription;
-mod subtree_filter;
 mod termination;
 
 pub use crate::time_text::{parse_time, time_text};
 pub use commit_event::EVENT_CHANGES_MAX;
 pub(crate) use context::EventContext;
 pub use encoding::{Encoding, completion};
+pub use espalier_yang::data::subtree_filter::{SUBTREE_FILTER_DEPTH_MAX, SubtreeFilter};
 pub use established::{
     ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX, ESTABLISHED_OPEN_WAIT,
     MODIFICATIONS_WAITING_MAX, SubscriptionId,
@@ -77,5 +77,4 @@ pub use session_event::ConfirmEvent;
 pub(crate) use settings::patched;
 pub use stream::{COMMITS_STREAM, NETCONF_STREAM, Stream, StreamInfo};
 pub use subscription::{Delivery, Polled, Subscription, SubscriptionOptions};
-pub use subtree_filter::{SUBTREE_FILTER_DEPTH_MAX, SubtreeFilter};
 pub use termination::Termination;

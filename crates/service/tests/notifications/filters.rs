@@ -121,8 +121,9 @@ fn subtree_filters_select_as_rfc_6241_describes() {
             vec![0],
         ),
         (
+            // The content match node is selected itself (RFC 6241 §6.2.5).
             "<alarm xmlns='urn:m'><severity>major</severity><detail/></alarm>",
-            vec![],
+            vec![1],
         ),
         (
             "<alarm xmlns='urn:m'><detail><text>one</text></detail></alarm>",

@@ -1,6 +1,7 @@
 //! The state of the server as data.
 
 mod access;
+mod filtered;
 mod fixture;
 mod library;
 mod monitoring;

@@ -124,7 +124,7 @@ impl<'a> TreeState<'a> {
     }
 
     /// Appends the key part that identifies an entry in its list; false if it has none.
-    fn put_entry(&self, key: &mut Vec<u8>, node: NodeId, keys: &Keys) -> Result<bool> {
+    pub fn put_entry(&self, key: &mut Vec<u8>, node: NodeId, keys: &Keys) -> Result<bool> {
         match keys {
             Keys::None => Ok(true),
             Keys::Values(values) if self.schema().node(node).is_positional() => {

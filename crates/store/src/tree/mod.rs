@@ -18,6 +18,7 @@ mod edit;
 mod edit_config;
 mod event_log;
 mod existence;
+mod filter;
 mod history;
 mod key_nodes;
 mod load;
@@ -32,6 +33,8 @@ mod print;
 mod proposal;
 mod query;
 mod read;
+mod read_filtered;
+mod readable_instances;
 mod selection;
 mod stamp;
 mod subscribe;
@@ -61,6 +64,7 @@ pub use event_log::{
     EVENT_PAGE_RECORDS_MAX, EVENT_RECORDS_MAX, EVENT_SETTINGS_FORMAT, EventLogState, EventPage,
     EventRecord, EventSettings, NewEvent,
 };
+pub use filter::{FILTER_PLAN_NODES_MAX, Filter, FilterExpression};
 pub use history::{
     CommitInfo, HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT,
     Retention,
@@ -72,7 +76,7 @@ pub use operational::{
     ProviderError, ProviderRequest, Registration, UNAPPLIED_PATHS_MAX, Warning, WarningReason,
 };
 pub use query::Selected;
-pub use selection::{Content, Page, Selection, WithDefaults, WithOrigin};
+pub use selection::{Content, OriginFilter, Page, Selection, WithDefaults, WithOrigin};
 pub use stamp::Stamp;
 pub use subscribe::{
     Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscriber,

@@ -17,8 +17,9 @@ use parking_lot::Mutex;
 
 use super::datastore::Datastore;
 use super::edit::{Edit, EditApplier, Request};
+use super::filter::Filter;
 use super::locate::TreeState;
-use super::read::read;
+use super::read::{FilteredRead, read};
 use super::selection::Selection;
 use super::stamp::{self, stamp_key};
 use super::tree::Tree;
@@ -74,15 +75,44 @@ impl Tree {
         if self.datastore() == Datastore::Operational {
             return self.view();
         }
-        self.stored_view_expecting(&|expected| {
-            let reads = Arc::new(Mutex::new(RecordedReads::default()));
-            let recording = RecordingSnapshot(Arc::clone(&reads));
-            let state = TreeState::new(&recording, self.compiled(), self.id());
+        self.view_for_reads(&|state| {
             // As above: a failure is ignored, the recorded reads are used.
             let _ = read(state, None, path, selection, None, &mut TreeBuilder::new());
             let _ = state.locate(path).map(|place| {
-                place.map(|place| stamp::find(&recording, &place.key, &place.boundaries))
+                place.map(|place| stamp::find(state.snapshot, &place.key, &place.boundaries))
             });
+        })
+    }
+
+    /// As [`Self::view_for_read`], for [`View::read_filtered`].
+    ///
+    /// # Errors
+    /// Those of the filter and of the engine.
+    pub fn view_for_filter(&self, filter: &Filter, selection: &Selection) -> Result<View> {
+        if self.datastore() == Datastore::Operational {
+            return self.view();
+        }
+        let Some(plan) = filter.plan(self.schema())? else {
+            return self.view();
+        };
+        self.view_for_reads(&|state| {
+            let read = FilteredRead {
+                state,
+                sources: None,
+                plan: &plan,
+                selection,
+                access: None,
+            };
+            let _ = read.send(&mut TreeBuilder::new());
+        })
+    }
+
+    /// A view with what some reads of an empty datastore read first.
+    fn view_for_reads(&self, run: &dyn Fn(TreeState<'_>)) -> Result<View> {
+        self.stored_view_expecting(&|expected| {
+            let reads = Arc::new(Mutex::new(RecordedReads::default()));
+            let recording = RecordingSnapshot(Arc::clone(&reads));
+            run(TreeState::new(&recording, self.compiled(), self.id()));
             expect_recorded(reads, BTreeSet::new(), expected);
         })
     }

@@ -1,13 +1,18 @@
 //! XPath queries on a view.
 
 use espalier_yang::xpath::Expression;
-use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits};
+use espalier_yang::xpath::evaluate::{Evaluator, Item, Leaf, Limits};
 use espalier_yang::{InstancePath, Instances, Keys, Value};
 
-use super::selection::Selection;
+use super::filter::{Plan, plan_of_nodes};
+use super::locate::TreeState;
+use super::read::Sources;
+use super::readable_instances::ReadableInstances;
+use super::selection::{Selection, WithDefaults};
 use super::validate::{Indexes, StoreInstances, are_indexes_current};
 use super::view::View;
-use crate::error::Result;
+use crate::access::AccessTable;
+use crate::error::{Error, Result};
 
 /// A node selected by an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +33,74 @@ impl View {
     pub fn select(&self, expression: &Expression) -> Result<Vec<Selected>> {
         let (root, everything) = (InstancePath::root(), Selection::default());
         self.with_state(&root, &everything, &mut |state, sources| {
-            let has_indexes = sources.is_none()
-                && are_indexes_current(state.compiled, state.tree, state.snapshot)?;
-            let indexes = match has_indexes {
-                true => Indexes::Current,
-                false => Indexes::Missing,
-            };
-            let data = StoreInstances::new(state, indexes);
-            let evaluator = Evaluator::new(&data, Limits::default());
-            let found = evaluator.select(expression, &Item::Inner(data.root()))?;
-            found.iter().map(|item| selected(&data, item)).collect()
+            let data = instances(state, sources)?;
+            let selected = |item: &_| selected(&data, item);
+            match self.access.as_deref() {
+                None => evaluate(&data, expression)?.iter().map(selected).collect(),
+                Some(access) => {
+                    let access = (access, WithDefaults::Explicit);
+                    let readable = ReadableInstances::new(&data, (state, sources), access);
+                    let found = evaluate(&readable, expression)?;
+                    found
+                        .into_iter()
+                        .map(|item| selected(&unrestricted(item)))
+                        .collect()
+                }
+            }
         })
+    }
+}
+
+/// The plan of the nodes that an expression selects of what a reader may see.
+pub(super) fn selected_nodes(
+    (state, sources): (TreeState<'_>, Option<&dyn Sources>),
+    access: Option<(&AccessTable, WithDefaults)>,
+    expression: &Expression,
+) -> Result<Plan> {
+    let data = instances(state, sources)?;
+    match access {
+        None => plan_of_nodes(state, evaluate(&data, expression)?),
+        Some(access) => {
+            let readable = ReadableInstances::new(&data, (state, sources), access);
+            plan_of_nodes(state, evaluate(&readable, expression)?)
+        }
+    }
+}
+
+fn instances<'a>(
+    state: TreeState<'a>,
+    sources: Option<&dyn Sources>,
+) -> Result<StoreInstances<'a>> {
+    let has_indexes =
+        sources.is_none() && are_indexes_current(state.compiled, state.tree, state.snapshot)?;
+    let indexes = match has_indexes {
+        true => Indexes::Current,
+        false => Indexes::Missing,
+    };
+    Ok(StoreInstances::new(state, indexes))
+}
+
+fn evaluate<T: Instances<Error = Error>>(
+    data: &T,
+    expression: &Expression,
+) -> Result<Vec<Item<T>>> {
+    let evaluator = Evaluator::new(data, Limits::default());
+    evaluator.select(expression, &Item::Inner(data.root()))
+}
+
+/// The same node, of all data.
+fn unrestricted<'a>(item: Item<ReadableInstances<'_, '_>>) -> Item<StoreInstances<'a>> {
+    let leaf = |leaf: Leaf<ReadableInstances<'_, '_>>| Leaf {
+        holder: leaf.holder,
+        node: leaf.node,
+        value: leaf.value,
+        is_default: leaf.is_default,
+        index: leaf.index,
+    };
+    match item {
+        Item::Inner(place) => Item::Inner(place),
+        Item::Leaf(found) => Item::Leaf(leaf(found)),
+        Item::Text(found) => Item::Text(leaf(found)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The selected part of a resource and its representation (RFC 8040 §4.8).
 
 use espalier_yang::Keys;
+use espalier_yang::data::Origin;
 use espalier_yang::path::Fields;
 
 /// Config, state or both (RFC 8040 §4.8.1).
@@ -40,6 +41,30 @@ pub enum WithOrigin {
     Shown,
 }
 
+/// The origins of the configuration nodes to report (RFC 8526 §3.1.1). Only the operational state datastore has origins;
+/// state data has none, and is not affected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OriginFilter {
+    /// All of them.
+    #[default]
+    All,
+    /// Any of these (`origin-filter`).
+    Only(Vec<Origin>),
+    /// None of these (`negated-origin-filter`).
+    Except(Vec<Origin>),
+}
+
+impl OriginFilter {
+    /// Whether nodes with an origin are reported.
+    pub fn passes(&self, origin: Origin) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(origins) => origins.contains(&origin),
+            Self::Except(origins) => !origins.contains(&origin),
+        }
+    }
+}
+
 /// A page of the entries of a list or leaf-list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -64,6 +89,8 @@ pub struct Selection {
     pub with_defaults: WithDefaults,
     /// Whether origins are reported.
     pub with_origin: WithOrigin,
+    /// The origins of the configuration nodes to report; only for reads with a filter ([`crate::View::read_filtered`]).
+    pub origins: OriginFilter,
     /// The page to read, if the resource is a whole list or leaf-list.
     pub page: Option<Page>,
 }

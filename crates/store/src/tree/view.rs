@@ -10,9 +10,9 @@ use espalier_yang::{
 
 use super::datastore::Datastore;
 use super::locate::TreeState;
-use super::operational::{Operational, OperationalData, Warning};
+use super::operational::{Operational, OperationalData, ProviderReach, Warning};
 use super::read::{CountedNodes, FirstEvent, Sources, read};
-use super::selection::{Selection, WithOrigin};
+use super::selection::{OriginFilter, Selection, WithOrigin};
 use super::stamp::{self, Stamp};
 use crate::access::{AccessTable, Uniform};
 use crate::clock::Timestamp;
@@ -24,7 +24,8 @@ use crate::store::Store;
 use crate::subspace::Subspace;
 
 /// Reads from a state; for operational, with the sources that it is merged from.
-type StateReader<'a, T> = &'a mut dyn FnMut(TreeState<'_>, Option<&dyn Sources>) -> Result<T>;
+pub(super) type StateReader<'a, T> =
+    &'a mut dyn FnMut(TreeState<'_>, Option<&dyn Sources>) -> Result<T>;
 
 /// A datastore at one point in time, unaffected by later commits. The engine cannot reclaim space while a
 /// view is held.
@@ -33,7 +34,7 @@ pub struct View {
     compiled: Arc<Compiled>,
     tree: TreeId,
     /// The access rules of the reader, if there are any.
-    access: Option<Arc<AccessTable>>,
+    pub(super) access: Option<Arc<AccessTable>>,
 }
 
 /// The data of a view.
@@ -123,11 +124,20 @@ impl View {
         selection: &Selection,
         read_state: StateReader<'_, T>,
     ) -> Result<T> {
+        self.with_reach(&ProviderReach::Resource(path, selection), read_state)
+    }
+
+    /// Runs a read, with the providers whose data it needs.
+    pub(super) fn with_reach<T>(
+        &self,
+        reach: &ProviderReach<'_>,
+        read_state: StateReader<'_, T>,
+    ) -> Result<T> {
         let ViewData::Operational(data) = &self.data else {
             return read_state(self.state(), None);
         };
         let mut result = None;
-        data.with_providers(self.state(), path, selection, &mut |state, sources| {
+        data.with_providers(self.state(), reach, &mut |state, sources| {
             result = Some(read_state(state, Some(sources))?);
             Ok(())
         })?;
@@ -245,10 +255,12 @@ impl View {
     /// `invalid-value` for origins of another datastore than operational (RFC 8527 §3.2.2).
     pub fn check_selection(&self, selection: &Selection) -> Result<()> {
         let is_operational = matches!(self.data, ViewData::Operational(_));
-        if selection.with_origin == WithOrigin::Hidden || is_operational {
-            return Ok(());
-        }
-        let message = "“with-origin” requires the operational state datastore";
+        let message = match (selection.with_origin, &selection.origins) {
+            _ if is_operational => return Ok(()),
+            (WithOrigin::Hidden, OriginFilter::All) => return Ok(()),
+            (WithOrigin::Shown, _) => "“with-origin” requires the operational state datastore",
+            _ => "a filter of origins requires the operational state datastore",
+        };
         let error = DataError::new(ErrorTag::InvalidValue, message);
         Err(error.of_type(ErrorType::Protocol).into())
     }

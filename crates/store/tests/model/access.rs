@@ -32,7 +32,7 @@ const RULE_SETS_VARIABLE: &str = "ESPALIER_RULE_SETS";
 const READS: usize = 12;
 
 /// The rules of a user, and what the model marks.
-struct Rules {
+pub struct Rules {
     rules: Vec<DataRule>,
     defaults: AccessDefaults,
     /// A number for the random choice of marked nodes.
@@ -50,7 +50,7 @@ impl Rules {
         }
     }
 
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let Self {
             rules,
             defaults,
@@ -60,7 +60,7 @@ impl Rules {
         format!("rules {rules:#?}\ndefaults {defaults:?} marks {marks}")
     }
 
-    fn compile(&self, schema: &Schema) -> Arc<AccessTable> {
+    pub fn compile(&self, schema: &Schema) -> Arc<AccessTable> {
         Arc::new(AccessTable::compile(
             schema,
             &AccessRules {
@@ -331,22 +331,22 @@ impl Reading<'_> {
     }
 }
 
-struct Run<'a> {
-    random: &'a mut StdRng,
-    tree: Tree,
-    schema: Arc<Schema>,
-    model: DataTree,
+pub struct Run<'a> {
+    pub random: &'a mut StdRng,
+    pub tree: Tree,
+    pub schema: Arc<Schema>,
+    pub model: DataTree,
 }
 
 impl Run<'_> {
-    fn generator(&mut self) -> Generator<'_> {
+    pub fn generator(&mut self) -> Generator<'_> {
         Generator {
             schema: &self.schema,
             random: self.random,
         }
     }
 
-    fn rules(&mut self) -> Rules {
+    pub fn rules(&mut self) -> Rules {
         let effects = [RuleEffect::Permit, RuleEffect::Deny];
         let is_closed = self.random.random_bool(0.4);
         let effect = |random: &mut StdRng| match is_closed {
@@ -416,7 +416,7 @@ impl Run<'_> {
         }
     }
 
-    fn change_data(&mut self) {
+    pub fn change_data(&mut self) {
         let document = self.generator().document();
         let change = Change::ReplaceAll(document);
         let mut next = self.model.clone();

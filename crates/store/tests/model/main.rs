@@ -6,6 +6,10 @@
 mod access;
 mod canonical;
 mod edit;
+mod filter;
+mod filter_cost;
+mod filter_reference;
+mod filter_rules;
 mod fixture;
 mod generate;
 mod hand_edits;

@@ -1,6 +1,7 @@
 //! The operational state datastore (RFC 8342 §5.3): pushed state, provided state, and how they are merged
 //! with the configuration.
 
+mod filtered;
 mod fixture;
 mod measure;
 mod merge;

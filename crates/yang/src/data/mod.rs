@@ -3,7 +3,7 @@
 //! [`json`] and [`xml`] read a document of any size into a [`Sink`], and print the events that a sink
 //! receives. Both resolve names, check the structure and report errors in one private assembler, so the two
 //! formats accept the same trees. [`DataTree`] holds small documents; [`TreeInstances`] makes one readable for
-//! XPath, [`WithOperation`] makes one readable as part of other data.
+//! XPath, [`WithOperation`] makes one readable as part of other data. [`subtree_filter`] has the filters of RFC 6241.
 
 mod assemble;
 mod entry_set;
@@ -16,6 +16,7 @@ mod options;
 mod origin;
 mod output_buffer;
 mod sink;
+pub mod subtree_filter;
 mod tree;
 pub mod xml;
 

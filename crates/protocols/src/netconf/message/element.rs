@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::BASE_NAMESPACE;
+use espalier_yang::data::subtree_filter::DeclaredNamespace;
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::escape::escape;
 use quick_xml::events::attributes::Attribute as RawAttribute;
 use quick_xml::events::{BytesStart, Event};
+
+use super::BASE_NAMESPACE;
 
 /// The maximum number of attributes of an element.
 const ATTRIBUTES_MAX: usize = 256;
@@ -159,6 +161,17 @@ impl<'m> Element<'m> {
     /// The namespace of a prefix in its scope; of the empty one, the default.
     pub fn namespace_of(&self, prefix: &str) -> Option<&str> {
         self.scope.get(prefix).map(String::as_str)
+    }
+
+    /// The namespaces that are declared in its scope, with their prefixes; no prefix for the default one.
+    pub fn namespaces(&self) -> Vec<DeclaredNamespace> {
+        let scope = self.scope.iter();
+        scope
+            .map(|(prefix, namespace)| {
+                let prefix = (!prefix.is_empty()).then(|| prefix.as_str().into());
+                (prefix, namespace.as_str().into())
+            })
+            .collect()
     }
 
     /// Whether it has a name in a namespace.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `request.rs` | from a message to its reply |
 //! | `parameters.rs` | the parameters of operations |
+//! | `filter.rs` | the filters of requests |
 //! | `read.rs` | `get`, `get-config`, `get-data` |
 //! | `edit.rs` | `edit-config`, `edit-data`, `copy-config` and `validate` with data |
 //! | `large.rs` | requests that are too large for memory |
@@ -12,6 +13,7 @@
 //! | `invoke.rs` | all other operations and actions, by their models |
 
 mod edit;
+mod filter;
 mod invoke;
 mod large;
 mod output;

@@ -13,6 +13,9 @@ const WITH_DEFAULTS_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-
 /// The namespace of the identities of datastores (RFC 8342).
 const DATASTORES_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-datastores";
 
+/// The parameters that may be there more than once.
+const LISTS: [&str; 3] = ["negated-origin-filter", "origin-filter", "select"];
+
 /// The parameters of an operation, in any order.
 pub(super) struct Parameters<'m> {
     operation: String,
@@ -37,7 +40,8 @@ impl<'m> Parameters<'m> {
                 let error = protocol_error(ErrorTag::UnknownElement, message);
                 return Err(error.on_element(&child.name).into());
             }
-            if all[..place].iter().any(|one| one.name == child.name) && child.name != "select" {
+            let is_list = LISTS.contains(&child.name.as_str());
+            if !is_list && all[..place].iter().any(|one| one.name == child.name) {
                 let message = format!("“{}” is there more than once", child.name);
                 let error = protocol_error(ErrorTag::BadElement, message);
                 return Err(error.on_element(&child.name).into());

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use espalier_service::SessionDatastore;
-use espalier_store::{Content, Datastore, Selection, WithOrigin};
-use espalier_yang::InstancePath;
-use espalier_yang::data::{PrintOptions, xml};
+use espalier_service::{RequestFilter, SessionDatastore};
+use espalier_store::{Content, Datastore, OriginFilter, Selection, WithOrigin};
+use espalier_yang::data::{Origin, PrintOptions, xml};
 
+use super::filter::{nmda_filter, request_filter};
 use super::output::{Output, Result};
 use super::parameters::{Parameters, invalid};
 use crate::netconf::message::{Element, Reply};
@@ -26,7 +26,8 @@ pub(super) fn get<W: Write>(
     };
     let of = running.sibling(Datastore::Operational)?;
     let declaration = reply.declaration();
-    write_data(&of, &selection, declaration, reply)
+    let filter = request_filter(&parameters)?;
+    write_data(&of, (&filter, &selection), declaration, reply)
 }
 
 pub(super) fn get_config<W: Write>(
@@ -42,7 +43,8 @@ pub(super) fn get_config<W: Write>(
         ..Selection::default()
     };
     let declaration = reply.declaration();
-    write_data(&of, &selection, declaration, reply)
+    let filter = request_filter(&parameters)?;
+    write_data(&of, (&filter, &selection), declaration, reply)
 }
 
 pub(super) fn get_data<W: Write>(
@@ -55,6 +57,8 @@ pub(super) fn get_data<W: Write>(
         "subtree-filter",
         "xpath-filter",
         "config-filter",
+        "origin-filter",
+        "negated-origin-filter",
         "max-depth",
         "with-origin",
         "with-defaults",
@@ -78,8 +82,7 @@ pub(super) fn get_data<W: Write>(
                 let message = "“max-depth” must be a number from 1 to 65535, or unbounded";
                 invalid(message, "max-depth")
             };
-            // The datastore itself is the first level of a selection.
-            Some(u32::from(depth.ok_or_else(wrong)?) + 1)
+            Some(u32::from(depth.ok_or_else(wrong)?))
         }
     };
     let selection = Selection {
@@ -90,39 +93,58 @@ pub(super) fn get_data<W: Write>(
             Some(_) => WithOrigin::Shown,
             None => WithOrigin::Hidden,
         },
+        origins: origins(&parameters)?,
         ..Selection::default()
     };
     let declaration = format!(" xmlns=\"{NMDA_NAMESPACE}\"");
-    write_data(&of, &selection, &declaration, reply)
+    let filter = nmda_filter(&parameters)?;
+    write_data(&of, (&filter, &selection), &declaration, reply)
 }
 
-/// Writes the selected nodes of a datastore.
+/// Writes what a filter selects of a datastore.
 fn write_data<W: Write>(
     of: &SessionDatastore,
-    selection: &Selection,
+    (filter, selection): (&RequestFilter, &Selection),
     declaration: &str,
     reply: &mut Reply<W>,
 ) -> Result<Output> {
-    let path = InstancePath::root();
-    let view = of.view_for_read(&path, selection)?;
-    view.check_selection(selection)?;
-    let state = match of.datastore() {
-        Datastore::Operational => of.server_state()?,
-        _ => None,
-    };
-    let state = state.map(|state| state.view_for_read(&path, selection));
-    let state = state.transpose()?;
+    let parts = of.filtered(filter, selection)?;
     write!(reply.content(), "<data{declaration}>")?;
-    let out = reply.content();
-    let mut printer = xml::Printer::new(view.schema(), &mut *out, PrintOptions::default());
-    let mut read = view.read(&path, selection, &mut printer);
-    if let (Ok(_), Some(state)) = (&read, &state) {
-        printer.continue_with(state.schema());
-        read = state.read(&path, selection, &mut printer);
+    for part in parts {
+        let out = reply.content();
+        let mut printer = xml::Printer::new(part.schema(), &mut *out, PrintOptions::default());
+        let sent = part.send(&mut printer);
+        // An error of the printer comes first.
+        printer.finish()?;
+        sent?;
+        for warning in part.take_warnings() {
+            tracing::warn!(?warning, "a read has not all state");
+        }
     }
-    // An error of the printer comes first.
-    printer.finish()?;
-    read?;
     write!(reply.content(), "</data>")?;
     Ok(Output::Written)
+}
+
+/// The origins of the nodes to report (RFC 8526 §3.1.1).
+fn origins(parameters: &Parameters<'_>) -> Result<OriginFilter> {
+    let all = |name: &str| -> Result<Vec<Origin>> {
+        let texts = parameters.all(name).map(|one| -> Result<Origin> {
+            let text = one.text()?;
+            let local = text.rsplit(':').next().unwrap_or_default();
+            let found = Origin::parse(local);
+            let wrong = || invalid(format!("“{text}” is no origin"), name);
+            Ok(found.ok_or_else(wrong)?)
+        });
+        texts.collect()
+    };
+    let (only, except) = (all("origin-filter")?, all("negated-origin-filter")?);
+    match (only.is_empty(), except.is_empty()) {
+        (true, true) => Ok(OriginFilter::All),
+        (false, true) => Ok(OriginFilter::Only(only)),
+        (true, false) => Ok(OriginFilter::Except(except)),
+        (false, false) => {
+            let message = "“origin-filter” and “negated-origin-filter” exclude each other";
+            Err(invalid(message, "negated-origin-filter").into())
+        }
+    }
 }

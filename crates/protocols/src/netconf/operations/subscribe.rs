@@ -10,9 +10,10 @@ use espalier_store::Timestamp;
 use espalier_yang::data::DataTree;
 use espalier_yang::{ErrorTag, NodeId, Schema};
 
+use super::filter::FilterText;
 use super::output::{Output, Result};
 use super::parameters::{Parameters, invalid, protocol_error};
-use crate::netconf::message::{BASE_NAMESPACE, Element};
+use crate::netconf::message::Element;
 
 /// The namespace of `create-subscription`.
 pub(super) const NOTIFICATION_NAMESPACE: &str = "urn:ietf:params:xml:ns:netconf:notification:1.0";
@@ -79,26 +80,12 @@ fn time(parameters: &Parameters<'_>, name: &str) -> Result<Option<Timestamp>> {
 
 /// The filter in a `filter` element.
 fn event_filter(running: &SessionDatastore, filter: &Element<'_>) -> Result<EventFilter> {
-    match filter.attribute("type").unwrap_or("subtree") {
-        "subtree" => {
-            let document = filter.renamed(BASE_NAMESPACE, "filter", "");
-            Ok(EventFilter::parse_subtree_element(&document)?)
-        }
-        "xpath" => {
-            let Some(select) = filter.attribute("select") else {
-                let message = "a filter of the type xpath needs the attribute “select”";
-                let error = protocol_error(ErrorTag::MissingAttribute, message);
-                return Err(error.on_attribute("select").on_element("filter").into());
-            };
+    match FilterText::of(filter)? {
+        FilterText::Subtree(document) => Ok(EventFilter::parse_subtree_element(&document)?),
+        FilterText::XPath(text) => {
             let schema = running.schema();
-            let parsed =
-                EventFilter::parse_xpath_with(select, &|prefix| module_of(schema, filter, prefix));
-            Ok(parsed?)
-        }
-        other => {
-            let message = format!("the type of a filter must be subtree or xpath, not “{other}”");
-            let error = protocol_error(ErrorTag::BadAttribute, message);
-            Err(error.on_attribute("type").on_element("filter").into())
+            let module = |prefix: Option<&str>| module_of(schema, filter, prefix);
+            Ok(EventFilter::parse_xpath_with(text, &module)?)
         }
     }
 }

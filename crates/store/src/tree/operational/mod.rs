@@ -29,6 +29,7 @@ mod origins;
 mod provide;
 mod provider;
 mod provider_calls;
+mod provider_reach;
 mod push;
 mod read;
 mod registry;
@@ -50,6 +51,7 @@ pub(in crate::tree) use origins::move_origins;
 pub(in crate::tree) use origins::{
     record as record_origins, record_of_all as record_origin_of_all,
 };
+pub(in crate::tree) use provider_reach::ProviderReach;
 pub(in crate::tree) use push::edits_from_root;
 pub(in crate::tree) use read::OperationalData;
 pub(crate) use registry::Providers;

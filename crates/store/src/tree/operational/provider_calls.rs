@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use espalier_yang::data::DataTree;
-use espalier_yang::path::Selection as Selected;
+
 use espalier_yang::{Errors, InstancePath, Schema};
 
 use super::check::{check_nodes, check_registered_path};
 use super::layers::{EmptySnapshot, ProvidedSnapshot};
 use super::provider::{PROVIDERS_PER_READ_MAX, ProviderRequest, Warning, WarningReason};
-use super::registry::{CallResult, Providers, RegisteredProvider, common_path};
+use super::registry::{CallResult, Providers, RegisteredProvider};
 use crate::clock::Timestamp;
 use crate::compiled_schema_set::Compiled;
 use crate::error::Result;
 use crate::keys::TreeId;
 use crate::overlay::Overlay;
 use crate::tree::edit::{Edit, EditApplier, TouchScope};
+use crate::tree::operational::ProviderReach;
 use crate::tree::read::Sources;
-use crate::tree::selection::{Content, Selection};
 
 /// The context of provider calls for one read.
 pub(super) struct ProviderCalls<'a> {
@@ -44,18 +44,16 @@ struct StartedCall {
 }
 
 impl ProviderCalls<'_> {
-    /// Calls every provider whose data is selected below `path`, all in parallel, and waits for each up to
-    /// its timeout.
+    /// Calls every provider whose data is read, all in parallel, and waits for each up to its timeout.
     pub fn call_all(
         &self,
-        path: &InstancePath,
-        selection: &Selection,
+        reach: &ProviderReach<'_>,
         warnings: &mut Vec<Warning>,
     ) -> Result<Vec<ProvidedLayer>> {
         let begun = Instant::now();
         let mut started = Vec::new();
         for registered in self.registry.of(self.tree.anchor) {
-            if let Some(call) = self.start_call(registered, path, selection, warnings) {
+            if let Some(call) = self.start_call(registered, reach, warnings) {
                 started.push(call);
             }
         }
@@ -93,51 +91,26 @@ impl ProviderCalls<'_> {
     fn start_call(
         &self,
         registered: Arc<RegisteredProvider>,
-        path: &InstancePath,
-        selection: &Selection,
+        reach: &ProviderReach<'_>,
         warnings: &mut Vec<Warning>,
     ) -> Option<StartedCall> {
         let Some(at) = registered.at(self.schema) else {
-            warnings.push(self.warning(&registered, path, WarningReason::NotInSchema));
+            let unknown = InstancePath::root();
+            warnings.push(self.warning(&registered, &unknown, WarningReason::NotInSchema));
             return None;
         };
-        let common_path = common_path(&at, path)?;
-        if !self.is_selected(&at, path, selection) {
-            return None;
-        }
+        let path = reach.path_within(self.compiled, &at)?;
         let request = ProviderRequest {
             schema: Arc::clone(self.schema),
-            path: common_path.clone(),
+            path: path.clone(),
         };
         let result = registered.call(self.registry.workers(), request, self.now);
         Some(StartedCall {
             registered,
             at,
-            path: common_path,
+            path,
             result,
         })
-    }
-
-    /// Whether a selection below `path` reaches `at` and includes its data.
-    fn is_selected(&self, at: &InstancePath, path: &InstancePath, selection: &Selection) -> bool {
-        let schema = &self.compiled.schema;
-        let below = at.steps.get(path.steps.len()..).unwrap_or_default();
-        let depth = selection.depth.filter(|_| selection.fields.is_none());
-        let is_deep_enough = depth.is_none_or(|depth| below.len() < depth as usize);
-        let target = match below {
-            [] => path.target(),
-            _ => at.target(),
-        };
-        let is_content = target.is_none_or(|target| match selection.content {
-            Content::All => true,
-            Content::Config => schema.node(target).is_config,
-            Content::NonConfig => self.compiled.contains_state(target),
-        });
-        let is_in_fields = |node| {
-            let fields = selection.fields.as_ref();
-            fields.is_none_or(|fields| fields.selection(schema, node) != Selected::Not)
-        };
-        is_deep_enough && is_content && below.iter().all(|step| is_in_fields(step.node))
     }
 
     /// Waits for a call and converts its data.

@@ -1,16 +1,15 @@
 //! Reads the operational state datastore: stored data and the data of providers.
 
-use espalier_yang::InstancePath;
 use parking_lot::Mutex;
 
 use super::layers::Operational;
 use super::provider::Warning;
 use super::provider_calls::ProviderCalls;
+use super::provider_reach::ProviderReach;
 use crate::error::Result;
 use crate::store::Store;
 use crate::tree::locate::TreeState;
 use crate::tree::read::Sources;
-use crate::tree::selection::Selection;
 
 /// The first layer number of providers; pushed data is the layer before.
 const FIRST_PROVIDER: usize = 2;
@@ -46,13 +45,12 @@ impl OperationalData {
         std::mem::take(&mut self.warnings.lock())
     }
 
-    /// Calls `then` with the stored data and the data of providers for a selection; `stored` is the state
+    /// Calls `then` with the stored data and the data of providers that is read; `stored` is the state
     /// without providers.
     pub fn with_providers(
         &self,
         stored: TreeState<'_>,
-        path: &InstancePath,
-        selection: &Selection,
+        reach: &ProviderReach<'_>,
         then: &mut dyn FnMut(TreeState<'_>, &dyn Sources) -> Result<()>,
     ) -> Result<()> {
         let calls = ProviderCalls {
@@ -63,7 +61,7 @@ impl OperationalData {
             now: self.store.now(),
         };
         let mut warnings = Vec::new();
-        let layers = calls.call_all(path, selection, &mut warnings)?;
+        let layers = calls.call_all(reach, &mut warnings)?;
         self.warnings.lock().extend(warnings);
         calls.with_layers(&self.operational, &layers, FIRST_PROVIDER, &mut |sources| {
             let state = TreeState {

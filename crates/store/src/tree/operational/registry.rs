@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use espalier_yang::data::DataTree;
-use espalier_yang::{InstancePath, Keys, Schema, Step};
+use espalier_yang::{InstancePath, Schema, Step};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
@@ -193,25 +193,4 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "without a message".to_owned())
-}
-
-/// The longer of two paths, with the keys of both; none if neither is a prefix of the other.
-pub(super) fn common_path(one: &InstancePath, two: &InstancePath) -> Option<InstancePath> {
-    let (long, short) = match one.steps.len() >= two.steps.len() {
-        true => (one, two),
-        false => (two, one),
-    };
-    let mut steps = long.steps.clone();
-    for (step, other) in steps.iter_mut().zip(&short.steps) {
-        if step.node != other.node {
-            return None;
-        }
-        match (&step.keys, &other.keys) {
-            (_, Keys::None) => {}
-            (Keys::None, keys) => step.keys = keys.clone(),
-            (mine, theirs) if mine == theirs => {}
-            _ => return None,
-        }
-    }
-    Some(InstancePath { steps })
 }

@@ -6,24 +6,14 @@
 use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, NodeId, Value};
 
-use super::super::selection::Selection;
+use super::super::selection::{Content, Selection};
 use super::first_event::FirstEvent;
-use super::frame::{ReadResult, ResourceReader};
+use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
+use super::node_access::NodeAccess;
 use super::page::Paging;
-use super::resource::read;
+use super::resource::{read, sends_content};
 use crate::access::{AccessOperation, AccessTable, ActiveConditions, Decision, EntryKeys, Uniform};
 use crate::fragment::{Fragment, Packed, take_entry_value};
-
-/// What is shown of a node and its descendants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NodeAccess {
-    /// Everything.
-    All,
-    /// The node. Each descendant is decided on.
-    Allowed,
-    /// Not the node itself, but perhaps descendants.
-    Denied,
-}
 
 /// The access rules of a read.
 pub(super) struct ReadAccess<'a> {
@@ -54,7 +44,7 @@ impl<'a> ReadAccess<'a> {
 
 impl ResourceReader<'_> {
     /// What is shown of the innermost frame.
-    fn parent_access(&self) -> NodeAccess {
+    pub fn parent_access(&self) -> NodeAccess {
         match (self.frames.last(), &self.access) {
             (Some(frame), _) => frame.access,
             (None, Some(access)) => access.outer,
@@ -138,6 +128,71 @@ impl ResourceReader<'_> {
         }
     }
 
+    /// Whether a filter selects the innermost frame, an entry that is not sent yet, by one of its keys. The keys of an entry
+    /// are shown if anything of it is.
+    pub fn selects_entry_by_key(&mut self, key: NodeId, packed: &Packed) -> ReadResult<bool> {
+        let Some(frame) = self.frames.last().filter(|frame| !frame.is_open) else {
+            return Ok(false);
+        };
+        let is_denied = frame.access == NodeAccess::Denied;
+        let is_named = match packed {
+            Packed::Value(value) => self.names_leaf(key, Some(value)),
+            Packed::Any(_) => false,
+        };
+        let is_selected = is_named && self.is_content(key);
+        if !is_selected || !self.leaf_passes_origin(key, packed)? {
+            return Ok(false);
+        }
+        if !is_denied || self.shows_leaf(key, packed) {
+            return Ok(true);
+        }
+        self.sends_content(&self.key, &self.unrestricted_selection())
+    }
+
+    /// Whether a filter selects a node that is denied and something below it is shown: then the node itself is, although
+    /// what is shown below it may not be selected.
+    pub fn shows_denied(&self, new: &NewFrame<'_>) -> ReadResult<bool> {
+        let is_cut = self.selection.depth.is_some()
+            || self.selection.content != Content::All
+            || self.filters_origins();
+        match self.filter.is_some() && new.stored == Stored::Yes && is_cut {
+            true => self.sends_content(new.key, &self.unrestricted_selection()),
+            false => Ok(false),
+        }
+    }
+
+    /// Everything, in the same mode of defaults.
+    fn unrestricted_selection(&self) -> Selection {
+        Selection {
+            with_defaults: self.selection.with_defaults,
+            ..Selection::default()
+        }
+    }
+
+    /// Whether a container without presence has content that is selected at any depth, and shown.
+    pub fn has_shown_content(&self, container: &NewFrame<'_>) -> ReadResult<bool> {
+        let selection = Selection {
+            depth: None,
+            ..self.selection.clone()
+        };
+        match container.stored {
+            Stored::Yes => self.sends_content(container.key, &selection),
+            Stored::No => self.sends_content(&self.absent_key(container.node)?, &selection),
+        }
+    }
+
+    fn sends_content(&self, key: &[u8], selection: &Selection) -> ReadResult<bool> {
+        let trail = self.state.trail(key)?.unwrap_or_default();
+        let path = self.state.path_of(key, &trail)?;
+        let table = self.access.as_ref().map(|access| access.table);
+        Ok(sends_content(
+            (self.state, self.sources),
+            &path,
+            selection,
+            table,
+        )?)
+    }
+
     /// Whether anything is shown at a path or below.
     pub fn shows_anything_at(&self, path: &InstancePath) -> ReadResult<bool> {
         let (all, mut first) = (Selection::default(), FirstEvent::default());
@@ -170,8 +225,18 @@ impl ResourceReader<'_> {
 
     /// As [`Self::shows_leaf`], for a value.
     pub fn shows_value(&mut self, node: NodeId, value: Option<&Value>) -> bool {
-        let parent = self.parent_access();
-        let depth = self.frames.len();
+        let parent = (self.parent_access(), self.frames.len());
+        self.shows_value_in(parent, node, value)
+    }
+
+    /// As [`Self::shows_value`], for a leaf below a node of which this is shown; `depth` is the level of the leaf among
+    /// the frames.
+    pub fn shows_value_in(
+        &mut self,
+        (parent, depth): (NodeAccess, usize),
+        node: NodeId,
+        value: Option<&Value>,
+    ) -> bool {
         let Some(access) = self.access.as_mut().filter(|_| parent != NodeAccess::All) else {
             return true;
         };

@@ -3,15 +3,16 @@
 //! A default is in use if its leaf could be set (RFC 7950 §7.6.1): not in a case while another case of the
 //! choice has data, only in the default case if none has, and not if its `when` is false.
 
-use espalier_yang::data::Annotation;
+use espalier_yang::data::{Annotation, Origin};
 use espalier_yang::schema::{CaseChoice, Node};
 use espalier_yang::xpath::evaluate::{Evaluator, Limits};
 use espalier_yang::{InstancePath, Instances, Mark, NodeId, NodeKind, Schema, Value};
 
 use super::super::selection::WithDefaults;
 use super::super::validate::{Indexes, NodeRef, StoreInstances, are_indexes_current};
-use super::access::NodeAccess;
-use super::frame::{ReadResult, ResourceReader, Stored};
+use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
+use super::frame_filter::Child;
+use super::node_access::NodeAccess;
 use crate::error::Result;
 
 /// Whether the case of a node is in use, given the siblings that exist.
@@ -46,7 +47,10 @@ impl ResourceReader<'_> {
         let schema = self.state.schema();
         for &child in children {
             let node = schema.node(child);
-            if !children_found.contains(&child) && self.is_implied(node, &children_found)? {
+            if !children_found.contains(&child)
+                && self.may_report(node)
+                && self.is_implied(node, &children_found)?
+            {
                 self.report_absent(node)?;
             }
         }
@@ -59,6 +63,7 @@ impl ResourceReader<'_> {
         let children_found = std::mem::take(&mut self.outer_children);
         for &root in schema.roots() {
             if !children_found.contains(&root)
+                && self.may_report(schema.node(root))
                 && self.is_implied(schema.node(root), &children_found)?
             {
                 self.report_absent(schema.node(root))?;
@@ -72,8 +77,12 @@ impl ResourceReader<'_> {
         let Some(value) = self.state.schema().node(id).as_value() else {
             return Ok(());
         };
+        let node = self.state.schema().node(id);
         for default in &value.defaults {
-            if self.shows_value(id, Some(default)) {
+            if self.selects_default(node, default)
+                && self.passes_origin(node, Origin::Default)
+                && self.shows_value(id, Some(default))
+            {
                 self.open_frames()?;
                 self.send_default(id, default)?;
             }
@@ -93,15 +102,24 @@ impl ResourceReader<'_> {
 
     /// Whether a node that is not stored is in use at the current place.
     fn is_implied(&self, node: &Node, children_found: &[NodeId]) -> ReadResult<bool> {
+        // A filter skips siblings of what it selects, so these are looked up.
+        if self.filter.is_some() && !node.cases.is_empty() {
+            return self.with_instances(|evaluator| match self.current_node(evaluator.data())? {
+                Some(place) => evaluator.is_in_use(&place, node.id),
+                None => Ok(false),
+            });
+        }
         if !is_case_in_use(self.state.schema(), node, children_found) {
             return Ok(false);
         }
         match node.whens.is_empty() {
             true => Ok(true),
-            false => self.evaluate(|evaluator| match self.current_node(evaluator.data())? {
-                Some(place) => evaluator.is_in_use(&place, node.id),
-                None => Ok(false),
-            }),
+            false => {
+                self.with_instances(|evaluator| match self.current_node(evaluator.data())? {
+                    Some(place) => evaluator.is_in_use(&place, node.id),
+                    None => Ok(false),
+                })
+            }
         }
     }
 
@@ -135,7 +153,7 @@ impl ResourceReader<'_> {
         let Some(located) = self.state.locate(path)? else {
             return Ok(false);
         };
-        self.evaluate(
+        self.with_instances(
             |evaluator| match evaluator.data().node_ref_at(&located.key)? {
                 Some(place) => evaluation(evaluator, &place),
                 None => Ok(false),
@@ -144,7 +162,7 @@ impl ResourceReader<'_> {
     }
 
     /// Runs an evaluation on the current state.
-    fn evaluate<R>(
+    pub fn with_instances<R>(
         &self,
         evaluation: impl FnOnce(&Evaluator<'_, StoreInstances<'_>>) -> Result<R>,
     ) -> ReadResult<R> {
@@ -162,7 +180,7 @@ impl ResourceReader<'_> {
     fn report_absent(&mut self, node: &Node) -> ReadResult<()> {
         match &node.kind {
             NodeKind::Leaf(value) | NodeKind::LeafList(value)
-                if !value.defaults.is_empty() && self.selects_leaf(node.id) =>
+                if !value.defaults.is_empty() && self.selects_some(node.id) =>
             {
                 self.send_defaults(node.id)
             }
@@ -170,10 +188,7 @@ impl ResourceReader<'_> {
                 if self.may_have_defaults(node) && self.descends(node) =>
             {
                 match self.access_of_absent(node.id) {
-                    Some(access) => {
-                        self.push_absent(node.id, access)?;
-                        self.pop()
-                    }
+                    Some(access) => self.report_absent_container(node, access),
                     None => Ok(()),
                 }
             }
@@ -181,13 +196,53 @@ impl ResourceReader<'_> {
         }
     }
 
-    /// Pushes a container that is not stored: it is sent once something in it is in use.
-    fn push_absent(&mut self, container: NodeId, access: NodeAccess) -> ReadResult<()> {
+    /// Reports what is in use in a container that is not stored: it is sent with the first of that.
+    fn report_absent_container(&mut self, node: &Node, access: NodeAccess) -> ReadResult<()> {
+        let place = match self.filter {
+            None => Vec::new(),
+            Some(_) => self.absent_key(node.id)?,
+        };
+        let Some(matched) = self.match_absent(&Child {
+            node,
+            key: &place,
+            list: place.len(),
+            row: None,
+            access,
+        })?
+        else {
+            return Ok(());
+        };
         let key = self.current_key().to_vec();
         let was_lazy = std::mem::replace(&mut self.is_lazy, true);
-        let pushed = self.push_frame(container, &key, key.len(), Stored::No, access);
+        let pushed = self.push(NewFrame {
+            node: node.id,
+            key: &key,
+            stored: Stored::No,
+            access,
+            matched,
+        });
         self.is_lazy = was_lazy;
-        pushed
+        pushed?;
+        self.pop()
+    }
+
+    /// The key that a container of the innermost frame would have.
+    pub fn absent_key(&self, container: NodeId) -> ReadResult<Vec<u8>> {
+        self.with_instances(|evaluator| {
+            let data = evaluator.data();
+            let parent = self.current_node(data)?;
+            Ok(parent.map_or_else(Vec::new, |parent| {
+                data.container(&parent, container).key().to_vec()
+            }))
+        })
+    }
+
+    /// Whether the defaults of a child of the innermost frame, or of containers in it, may be selected.
+    fn may_report(&self, node: &Node) -> bool {
+        match node.kind {
+            NodeKind::Container { presence: false } => self.descends(node),
+            _ => self.selects_some(node.id),
+        }
     }
 
     /// Whether an empty container contains defaults that are in use if its `when` is true.

@@ -5,7 +5,9 @@ use espalier_yang::{Mark, NodeId, Sink, Value};
 
 use super::super::locate::TreeState;
 use super::super::selection::{Content, Selection};
-use super::access::{NodeAccess, ReadAccess};
+use super::access::ReadAccess;
+use super::frame_filter::{FilterRead, FrameFilter, Matched};
+use super::node_access::NodeAccess;
 use super::origin::{Source, Sources};
 use crate::error::Error;
 use crate::fragment::Packed;
@@ -62,6 +64,19 @@ pub(super) struct Frame {
     pub origin: Option<Origin>,
     /// Its children found so far, if defaults are reported.
     pub children_found: Vec<NodeId>,
+    /// The filter below it.
+    pub filter: FrameFilter,
+}
+
+/// A container or list entry to be entered.
+pub(super) struct NewFrame<'k> {
+    pub node: NodeId,
+    /// Its key; for a container that is not stored, that of the node that encloses it.
+    pub key: &'k [u8],
+    pub stored: Stored,
+    pub access: NodeAccess,
+    /// What the filter selects of it.
+    pub matched: Matched,
 }
 
 impl Frame {
@@ -106,47 +121,48 @@ pub(super) struct ResourceReader<'a> {
     pub access: Option<ReadAccess<'a>>,
     /// Whether anything was sent.
     pub has_sent: bool,
+    /// The filter of the read, if it has one.
+    pub filter: Option<FilterRead<'a>>,
 }
 
 impl ResourceReader<'_> {
-    /// Enters a container or list entry; its key is the first `length` bytes of `key`.
-    pub fn push(
-        &mut self,
-        node: NodeId,
-        key: &[u8],
-        length: usize,
-        access: NodeAccess,
-    ) -> ReadResult<()> {
-        self.push_frame(node, key, length, Stored::Yes, access)
-    }
-
-    /// As [`Self::push`], for a container that may not be stored.
-    pub fn push_frame(
-        &mut self,
-        node: NodeId,
-        key: &[u8],
-        length: usize,
-        stored: Stored,
-        access: NodeAccess,
-    ) -> ReadResult<()> {
-        let depth = self.depth_below();
-        let is_fully_selected = self.is_fully_selected(node);
+    /// Enters a container or list entry.
+    pub fn push(&mut self, new: NewFrame<'_>) -> ReadResult<()> {
+        let NewFrame {
+            node,
+            key,
+            stored,
+            access,
+            ..
+        } = new;
+        let (length, has_filter) = (key.len(), self.filter.is_some());
+        let (depth, is_fully_selected) = self.level_of(node, &new.matched);
         let is_np_container = self.state.schema().node(node).is_np_container();
         let is_hidden_above = match self.frames.last() {
             Some(frame) => frame.is_hidden(),
             // An empty container exists if its parent does, which may be hidden.
             None => is_np_container && self.is_outer_denied(),
         };
-        let shows_itself = is_fully_selected
-            && access != NodeAccess::Denied
-            && match is_hidden_above {
-                true => !is_np_container,
-                false => self.is_shown_empty(node, stored),
-            };
         let (sent_origin, origin) = self.origin_of_frame(node, key, length)?;
+        let shows_itself = is_fully_selected
+            && match is_hidden_above {
+                // With a filter, a container without presence is sent with its first content, unless that is beyond the
+                // depth.
+                _ if has_filter && is_np_container => {
+                    !self.is_level_within_depth(depth + 1) && self.has_shown_content(&new)?
+                }
+                true => !is_np_container && self.is_shown_empty(node, stored),
+                false => self.is_shown_empty(node, stored),
+            }
+            && self.passes_origin(self.state.schema().node(node), origin.unwrap_or_default())
+            && (access != NodeAccess::Denied || (!is_np_container && self.shows_denied(&new)?));
+        let filter = match is_fully_selected && self.selection.depth.is_none() {
+            true => FrameFilter::default(),
+            false => self.frame_filter(new.matched, (stored == Stored::Yes).then_some(key))?,
+        };
         self.record_child(node);
         self.key.clear();
-        self.key.extend_from_slice(&key[..length]);
+        self.key.extend_from_slice(key);
         let is_target = self.outer_depth == 0 && self.frames.is_empty();
         let is_open =
             (!self.is_lazy || is_target) && access != NodeAccess::Denied && !is_hidden_above;
@@ -162,6 +178,7 @@ impl ResourceReader<'_> {
             sent_origin,
             origin,
             children_found: Vec::new(),
+            filter,
         });
         match (is_open, shows_itself) {
             (true, _) => {
@@ -256,21 +273,29 @@ impl ResourceReader<'_> {
     pub fn leaf(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         self.record_child(node);
         let is_state = self.selection.content == Content::NonConfig;
-        if is_state && self.is_within_depth() && self.is_config_key(node) {
+        let has_filter = self.filter.is_some();
+        if has_filter && self.is_key(node) && self.selects_entry_by_key(node, &packed)? {
+            self.open_frames()?;
+        }
+        if is_state && (self.is_within_depth() || has_filter) && self.is_config_key(node) {
             return self.entry_key(node, packed);
         }
         if !self.shows_leaf(node, &packed) {
             // The keys of an entry of which anything is shown are part of it.
-            return match self.is_key(node) && self.selects_leaf(node) {
-                true => self.entry_key(node, packed),
-                false => Ok(()),
-            };
+            if !self.is_key(node) || !(has_filter || self.selects_leaf(node, &packed)) {
+                return Ok(());
+            }
+            return self.entry_key(node, packed);
         }
         let is_beyond = self.is_beyond_unsent();
         let is_selected = match is_beyond {
             true => self.selects_at_any_depth(node),
-            false => self.selects_leaf(node),
+            false => self.selects_leaf(node, &packed),
         };
+        let is_selected = is_selected && self.leaf_passes_origin(node, &packed)?;
+        if !is_selected && has_filter && self.is_key(node) {
+            return self.entry_key(node, packed);
+        }
         if !is_selected || self.is_trimmed(node, &packed) {
             return Ok(());
         }

@@ -4,10 +4,14 @@
 //! Unselected data is skipped by a seek.
 
 mod access;
+mod conditions;
 mod counted_nodes;
 mod defaults;
+mod filtered;
 mod first_event;
 mod frame;
+mod frame_filter;
+mod node_access;
 mod origin;
 mod page;
 mod resource;
@@ -17,5 +21,5 @@ mod select;
 pub(super) use counted_nodes::CountedNodes;
 pub(super) use first_event::FirstEvent;
 pub(super) use origin::{Source, Sources};
-pub(super) use resource::read;
+pub(super) use resource::{FilteredRead, read, sends_content};
 pub(crate) use scan::skip_entry;

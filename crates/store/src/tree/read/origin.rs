@@ -7,8 +7,9 @@
 use espalier_keyspace::{Direction, KeyRange, Snapshot};
 use espalier_yang::NodeId;
 use espalier_yang::data::{Annotation, Origin};
+use espalier_yang::schema::Node;
 
-use super::super::selection::WithOrigin;
+use super::super::selection::{OriginFilter, WithOrigin};
 use super::frame::{ReadResult, ResourceReader};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader};
@@ -61,16 +62,58 @@ pub(in crate::tree) trait Sources: Snapshot {
 }
 
 impl ResourceReader<'_> {
+    /// Whether the origin of a node is reported, or compared with a filter.
+    fn needs_origin(&self, node: NodeId) -> bool {
+        self.needs_origins() && self.state.schema().node(node).is_config
+    }
+
+    fn needs_origins(&self) -> bool {
+        let is_shown = self.selection.with_origin == WithOrigin::Shown;
+        self.sources.is_some() && (is_shown || self.filters_origins())
+    }
+
+    /// Whether nodes are filtered by their origin.
+    pub fn filters_origins(&self) -> bool {
+        self.sources.is_some() && self.selection.origins != OriginFilter::All
+    }
+
+    /// Whether a node with this origin passes the filter of origins; state data has none and always does.
+    pub fn passes_origin(&self, node: &Node, origin: Origin) -> bool {
+        !self.filters_origins() || !node.is_config || self.selection.origins.passes(origin)
+    }
+
+    /// As [`Self::passes_origin`], for a leaf or leaf-list entry of the innermost frame.
+    pub fn leaf_passes_origin(&self, node: NodeId, packed: &Packed) -> Result<bool> {
+        if !self.filters_origins() {
+            return Ok(true);
+        }
+        let inherited = self.frames.last().and_then(|frame| frame.origin);
+        let origin = match self.is_key(node) {
+            true => inherited.unwrap_or_default(),
+            false => self.origin_of_leaf(node, packed)?,
+        };
+        Ok(self.passes_origin(self.state.schema().node(node), origin))
+    }
+
+    /// The origin of a leaf or leaf-list entry at the current key.
+    fn origin_of_leaf(&self, node: NodeId, packed: &Packed) -> Result<Origin> {
+        match self.state.schema().node(node).is_leaf_list() {
+            true => {
+                let first = self.sources_at_key.first();
+                Ok(first.map(|source| source.origin).unwrap_or_default())
+            }
+            false => leaf_origin(&self.sources_at_key, self.state.layout().id(node), packed),
+        }
+    }
+
     fn shows_origin(&self, node: NodeId) -> bool {
-        self.sources.is_some()
-            && self.selection.with_origin == WithOrigin::Shown
-            && self.state.schema().node(node).is_config
+        self.needs_origin(node) && self.selection.with_origin == WithOrigin::Shown
     }
 
     /// Loads the data of the sources at the current key.
     pub fn load_sources(&mut self, key: &[u8]) -> Result<()> {
         if let Some(sources) = self.sources
-            && self.selection.with_origin == WithOrigin::Shown
+            && self.needs_origins()
         {
             self.sources_at_key = sources.sources(key)?;
         }
@@ -86,7 +129,7 @@ impl ResourceReader<'_> {
         length: usize,
     ) -> Result<(Option<Origin>, Option<Origin>)> {
         let inherited = self.frames.last().and_then(|frame| frame.origin);
-        if !self.shows_origin(node) {
+        if !self.needs_origin(node) {
             return Ok((None, inherited));
         }
         let is_np_container = self.state.schema().node(node).is_np_container();
@@ -97,7 +140,8 @@ impl ResourceReader<'_> {
             false => self.node_origin(&key[..length])?,
             true => self.first_origin(node, &key[..length])?,
         };
-        let own_annotation = (inherited != Some(own)).then_some(own);
+        let is_shown = self.selection.with_origin == WithOrigin::Shown;
+        let own_annotation = (is_shown && inherited != Some(own)).then_some(own);
         Ok((own_annotation, Some(own)))
     }
 
@@ -138,22 +182,11 @@ impl ResourceReader<'_> {
 
     /// Annotates the origin of the next leaf or leaf-list entry if it differs from that of its parent.
     pub fn annotate_leaf_origin(&mut self, node: NodeId, packed: &Packed) -> ReadResult<()> {
-        let is_key = |node: NodeId| {
-            let leaf = self.state.schema().node(node).as_value();
-            leaf.is_some_and(|leaf| leaf.is_key)
-        };
-        if !self.shows_origin(node) || is_key(node) {
+        if !self.shows_origin(node) || self.is_key(node) {
             return Ok(());
         }
-        let origin = match self.state.schema().node(node).is_leaf_list() {
-            true => self.sources_at_key.first().map(|source| source.origin),
-            false => Some(leaf_origin(
-                &self.sources_at_key,
-                self.state.layout().id(node),
-                packed,
-            )?),
-        };
-        self.annotate_inherited_origin(origin.unwrap_or_default())
+        let origin = self.origin_of_leaf(node, packed)?;
+        self.annotate_inherited_origin(origin)
     }
 
     /// Annotates a default value.

@@ -3,11 +3,13 @@
 use espalier_keyspace::KeyRange;
 use espalier_yang::{InstancePath, Keys, Mark, NodeId, Sink};
 
+use super::super::filter::Plan;
 use super::super::locate::{Location, LocationKind, TreeState};
 use super::super::selection::{Content, Page, Selection, WithDefaults};
 use super::access::ReadAccess;
-use super::first_event::FirstEvent;
-use super::frame::{Halt, ReadResult, ResourceReader};
+use super::first_event::{FirstContent, FirstEvent};
+use super::frame::{Halt, NewFrame, ReadResult, ResourceReader, Stored};
+use super::frame_filter::{FilterRead, FrameFilter, Matched};
 use super::origin::Sources;
 use super::page::Paging;
 use crate::access::{AccessOperation, AccessTable};
@@ -75,6 +77,65 @@ pub(in crate::tree) fn read(
     }
 }
 
+/// Whether a read of a resource sends more than containers without presence.
+pub(in crate::tree) fn sends_content(
+    (state, sources): (TreeState<'_>, Option<&dyn Sources>),
+    path: &InstancePath,
+    selection: &Selection,
+    access: Option<&AccessTable>,
+) -> Result<bool> {
+    let Some(place) = state.locate(path)? else {
+        return Ok(false);
+    };
+    let target = Target {
+        state,
+        sources,
+        path,
+        place: &place,
+        access,
+    };
+    let mut first = FirstContent::new(state.schema());
+    match target.reader(selection, &mut first).target(&place, path) {
+        Err(Halt::Error(error)) => Err(error),
+        _ => Ok(first.is_found),
+    }
+}
+
+/// A read of what a plan selects of a datastore.
+pub(in crate::tree) struct FilteredRead<'a> {
+    pub state: TreeState<'a>,
+    pub sources: Option<&'a dyn Sources>,
+    pub plan: &'a Plan,
+    pub selection: &'a Selection,
+    pub access: Option<&'a AccessTable>,
+}
+
+impl FilteredRead<'_> {
+    /// Sends the selected nodes with their ancestors and the keys of all entries, in the order of the datastore.
+    pub fn send(&self, sink: &mut dyn Sink) -> Result<()> {
+        let (root, place) = (InstancePath::root(), self.state.root());
+        let target = Target {
+            state: self.state,
+            sources: self.sources,
+            path: &root,
+            place: &place,
+            access: self.access,
+        };
+        let mut reader = target.reader(self.selection, sink);
+        reader.is_lazy = true;
+        reader.outer_depth = 1;
+        reader.filter = Some(FilterRead {
+            plan: self.plan,
+            root: FrameFilter::default(),
+            is_whole: false,
+        });
+        match reader.send_filtered(&place.key) {
+            Err(Halt::Error(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The target of a read, and who reads it.
 struct Target<'a> {
     state: TreeState<'a>,
@@ -113,6 +174,7 @@ impl<'a> Target<'a> {
             sources_at_key: Vec::new(),
             access: access.map(|table| access_to_target(table, path)),
             has_sent: false,
+            filter: None,
         }
     }
 }
@@ -151,6 +213,15 @@ impl ResourceReader<'_> {
         }
     }
 
+    fn send_filtered(&mut self, root: &[u8]) -> ReadResult<()> {
+        let range = self.enter_root(root)?;
+        self.scan(&range, None)?;
+        match self.reports_defaults {
+            true => self.report_absent_roots(),
+            false => Ok(()),
+        }
+    }
+
     fn root_target(&mut self, place: &Location) -> ReadResult<bool> {
         self.outer_depth = 1;
         self.scan(&KeyRange::prefix(&place.key), None)?;
@@ -171,13 +242,18 @@ impl ResourceReader<'_> {
             return Ok(false);
         }
         let schema_node = self.state.schema().node(node);
-        let length = place.key.len();
         // For an entry, all before its keys belongs to the list.
         let list = list_length(place)?;
         let Some(access) = self.access_of(schema_node, &place.key, list)? else {
             return Ok(false);
         };
-        self.push(node, &place.key, length, access)?;
+        self.push(NewFrame {
+            node,
+            key: &place.key,
+            stored: Stored::Yes,
+            access,
+            matched: Matched::default(),
+        })?;
         self.scan(&range, None)?;
         Ok(true)
     }

@@ -4,7 +4,8 @@ use espalier_keyspace::{Direction, KeyRange};
 use espalier_yang::schema::Node;
 use espalier_yang::{NodeId, NodeKind};
 
-use super::frame::{ReadResult, ResourceReader};
+use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
+use super::frame_filter::{Child, Match, Skip};
 use super::page::{PageAction, Paging};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
@@ -37,12 +38,16 @@ impl ResourceReader<'_> {
                     }
                 }
             }
-            if let Some(unselected) = self.visit_key(key, value)? {
-                skipped.clear();
-                skipped.extend_from_slice(&key[..unselected]);
-                match KeyRange::prefix(&skipped).end {
-                    Some(end) => cursor.seek(&end)?,
-                    None => break,
+            match self.visit_key(key, value)? {
+                None => {}
+                Some(Skip::To(next)) => cursor.seek(&next)?,
+                Some(Skip::Subtree(length)) => {
+                    skipped.clear();
+                    skipped.extend_from_slice(&key[..length]);
+                    match KeyRange::prefix(&skipped).end {
+                        Some(end) => cursor.seek(&end)?,
+                        None => break,
+                    }
                 }
             }
         }
@@ -52,9 +57,8 @@ impl ResourceReader<'_> {
         Ok(())
     }
 
-    /// Visits one key of the range. Returns the length of the subtree's key if the key starts an unselected
-    /// subtree.
-    fn visit_key(&mut self, key: &[u8], value: &[u8]) -> ReadResult<Option<usize>> {
+    /// Visits one key of the range. Returns where the scan continues if the key starts an unselected subtree.
+    fn visit_key(&mut self, key: &[u8], value: &[u8]) -> ReadResult<Option<Skip>> {
         self.leave_frames(key)?;
         self.load_sources(key)?;
         let (mut parent, mut at) = match self.frames.last() {
@@ -66,24 +70,50 @@ impl ResourceReader<'_> {
             let id = take_local_id(&mut rest)?;
             let after_id = key.len() - rest.len();
             let Some(child) = self.state.layout().child(parent, id) else {
-                return Ok(Some(after_id));
+                return Ok(Some(Skip::Subtree(after_id)));
             };
             let node = self.state.schema().node(child);
-            if !self.descends(node) || self.is_child_denied(child) {
+            let is_selected = self.descends(node);
+            if !is_selected || self.is_child_denied(child) {
                 self.record_child(child);
-                return Ok(Some(after_id));
+                return Ok(Some(
+                    self.skip(&key[..after_id], !is_selected && !self.names(child)),
+                ));
             }
             skip_entry(node, &mut rest)?;
             at = key.len() - rest.len();
             if node.is_leaf_list() {
+                if let Some(skip) = self.match_entry(node, &key[..at], after_id, value)? {
+                    self.record_child(child);
+                    return Ok(Some(skip));
+                }
                 self.leaf(child, Packed::Value(take_entry_value(value)?))?;
                 return Ok(None);
             }
             let Some(access) = self.access_of(node, &key[..at], after_id)? else {
                 self.record_child(child);
-                return Ok(Some(at));
+                return Ok(Some(Skip::Subtree(at)));
             };
-            self.push(child, key, at, access)?;
+            let matched = match self.match_child(&Child {
+                node,
+                key: &key[..at],
+                list: after_id,
+                row: (at == key.len()).then_some(value),
+                access,
+            })? {
+                Match::Enter(matched) => matched,
+                Match::Skip(skip) => {
+                    self.record_child(child);
+                    return Ok(Some(skip));
+                }
+            };
+            self.push(NewFrame {
+                node: child,
+                key: &key[..at],
+                stored: Stored::Yes,
+                access,
+                matched,
+            })?;
             parent = Some(child);
         }
         self.fragment(parent, value)?;

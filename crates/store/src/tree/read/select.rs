@@ -6,12 +6,13 @@ use espalier_yang::{NodeId, Value};
 
 use super::super::selection::{Content, WithDefaults};
 use super::frame::{Frame, ResourceReader};
+use super::frame_filter::Matched;
 use crate::fragment::Packed;
 
 impl ResourceReader<'_> {
     /// Whether to enter a container, list entry or leaf-list below the innermost frame.
     pub fn descends(&self, node: &Node) -> bool {
-        (self.is_within_depth() || self.is_beyond_unsent())
+        (self.is_within_depth() || self.is_beyond_unsent() || self.names(node.id))
             && match self.selection.content {
                 Content::All => true,
                 Content::Config => node.is_config,
@@ -21,18 +22,59 @@ impl ResourceReader<'_> {
     }
 
     /// Whether a leaf of the innermost frame is selected.
-    pub fn selects_leaf(&self, node: NodeId) -> bool {
-        self.is_within_depth() && self.selects_at_any_depth(node)
+    pub fn selects_leaf(&self, node: NodeId, packed: &Packed) -> bool {
+        let value = match packed {
+            Packed::Value(value) => Some(value),
+            Packed::Any(_) => None,
+        };
+        let is_inherited = self.is_whole() && self.is_within_depth();
+        match self.filter {
+            None => self.is_within_depth() && self.selects_at_any_depth(node),
+            // The entries of a leaf-list were compared with the filter before.
+            Some(_) => {
+                let is_entry = self.state.schema().node(node).is_leaf_list();
+                (is_inherited || is_entry || self.names_leaf(node, value)) && self.is_content(node)
+            }
+        }
+    }
+
+    /// Whether some value of a leaf or leaf-list of the innermost frame is selected.
+    pub fn selects_some(&self, node: NodeId) -> bool {
+        match self.filter {
+            None => self.is_within_depth() && self.selects_at_any_depth(node),
+            Some(_) => {
+                let is_inherited = self.is_whole() && self.is_within_depth();
+                (is_inherited || self.names(node)) && self.is_content(node)
+            }
+        }
     }
 
     /// As [`Self::selects_leaf`], whatever the depth.
     pub fn selects_at_any_depth(&self, node: NodeId) -> bool {
-        self.field_selection(node) != Fields::Not
-            && match self.selection.content {
-                Content::All => true,
-                Content::Config => self.state.schema().node(node).is_config,
-                Content::NonConfig => !self.state.schema().node(node).is_config,
-            }
+        self.field_selection(node) != Fields::Not && self.is_content(node)
+    }
+
+    /// Whether a leaf is of the selected content.
+    pub fn is_content(&self, node: NodeId) -> bool {
+        let is_config = self.state.schema().node(node).is_config;
+        match self.selection.content {
+            Content::All => true,
+            Content::Config => is_config,
+            Content::NonConfig => !is_config,
+        }
+    }
+
+    /// The level of a node that is entered below the innermost frame, and whether everything below it is selected.
+    pub fn level_of(&self, node: NodeId, matched: &Matched) -> (u32, bool) {
+        if self.filter.is_none() {
+            return (self.depth_below(), self.is_fully_selected(node));
+        }
+        let is_inherited = self.is_whole() && (self.is_within_depth() || self.is_beyond_unsent());
+        match (matched.is_selected, is_inherited) {
+            (true, _) => (1, true),
+            (false, true) => (self.depth_below(), true),
+            (false, false) => (1, false),
+        }
     }
 
     /// Whether everything below the next entered node is selected.
@@ -72,19 +114,25 @@ impl ResourceReader<'_> {
         self.selection.depth.is_none_or(|depth| level <= depth)
     }
 
-    /// The level of the children of the innermost frame. Nodes selected by `fields`, and the nodes on the
-    /// path to them, have level 1 (RFC 8040 §4.8.2).
+    /// The level of the children of the innermost frame. Nodes selected by `fields` or a filter, and the nodes on the
+    /// path to them, have level 1 (RFC 8040 §4.8.2, RFC 8526 §3.1.1).
     pub fn depth_below(&self) -> u32 {
+        let is_whole = self.selection.fields.is_none() && self.filter.is_none();
         match self.frames.last() {
-            Some(frame) if self.selection.fields.is_none() || frame.is_fully_selected => {
-                frame.depth + 1
-            }
-            None if self.selection.fields.is_none() => self.outer_depth + 1,
+            Some(frame) if is_whole || frame.is_fully_selected => frame.depth + 1,
+            None if is_whole => self.outer_depth + 1,
             _ => 1,
         }
     }
 
     fn field_selection(&self, node: NodeId) -> Fields {
+        if self.filter.is_some() {
+            return match self.is_whole() {
+                true => Fields::Whole,
+                false if self.names(node) => Fields::Partial,
+                false => Fields::Not,
+            };
+        }
         match (&self.selection.fields, self.frames.last()) {
             (None, _) => Fields::Whole,
             // The target itself is always sent; `fields` selects among its descendants.

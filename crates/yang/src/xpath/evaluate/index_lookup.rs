@@ -14,9 +14,9 @@ use super::string_values::{preserves_text, resolved_type, with_text};
 use super::{Evaluator, Item, Object, number_to_string};
 use crate::index_intersection::{Fetched, intersect};
 use crate::instances::{Indexed, Instances, Visit};
-use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Type, TypeKind};
+use crate::schema::{Canonical, ModuleNames, NodeId, NodeKind, Schema, Type, TypeKind};
 use crate::value::Value;
-use crate::xpath::{Axis, BinaryOperator, Expr, Function, NodeTest, PathStep};
+use crate::xpath::{Axis, BinaryOperator, Expr, Function, Literal, NodeTest, PathStep};
 
 /// Values that every matching node must have, in its leaves (or as the leaf-list entry itself).
 #[derive(Debug, Default)]
@@ -208,26 +208,9 @@ impl<T: Instances> Evaluator<'_, T> {
 
     /// The value of a leaf for a text; `name` is the text with module names as prefixes.
     fn required_value_for_text(&self, leaf: NodeId, text: &str, name: &str) -> RequiredValue {
-        let schema = self.schema();
-        let node = schema.node(leaf);
-        let Some(of) = node.as_value().map(|node| resolved_type(&node.value_type)) else {
-            return RequiredValue::Unknown;
-        };
-        let text = match (&of.kind, of.canonical) {
-            // In a union, several values may have the same text.
-            (TypeKind::Union(_), _) => return RequiredValue::Unknown,
-            (TypeKind::String(..), Canonical::BuiltIn) => {
-                return RequiredValue::Value(Value::string(text));
-            }
-            (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => name,
-            _ => text,
-        };
-        let names = ModuleNames {
-            leaf_module: node.module,
-        };
-        match of.parse(schema, text, &names) {
-            Ok(value) => RequiredValue::Value(value),
-            Err(_) => RequiredValue::Unknown,
+        match value_for_text(self.schema(), leaf, text, name) {
+            Some(value) => RequiredValue::Value(value),
+            None => RequiredValue::Unknown,
         }
     }
 
@@ -419,4 +402,26 @@ pub(super) fn is_plain_child(step: &PathStep) -> bool {
     step.axis == Axis::Child
         && matches!(step.test, NodeTest::Name(..))
         && step.predicates.is_empty()
+}
+
+/// The value of a leaf or leaf-list that equals a literal; `None` if several values do, or values of other texts.
+pub fn literal_value(schema: &Schema, leaf: NodeId, literal: &Literal) -> Option<Value> {
+    value_for_text(schema, leaf, literal.as_str(), literal.as_name())
+}
+
+/// The value of a leaf for a text; `name` is the text with module names as prefixes.
+fn value_for_text(schema: &Schema, leaf: NodeId, text: &str, name: &str) -> Option<Value> {
+    let node = schema.node(leaf);
+    let of = resolved_type(&node.as_value()?.value_type);
+    let text = match (&of.kind, of.canonical) {
+        // In a union, several values may have the same text.
+        (TypeKind::Union(_), _) => return None,
+        (TypeKind::String(..), Canonical::BuiltIn) => return Some(Value::string(text)),
+        (TypeKind::IdentityRef(_) | TypeKind::InstanceIdentifier { .. }, _) => name,
+        _ => text,
+    };
+    let names = ModuleNames {
+        leaf_module: node.module,
+    };
+    of.parse(schema, text, &names).ok()
 }

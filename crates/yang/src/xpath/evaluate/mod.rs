@@ -52,6 +52,7 @@ mod value_types;
 mod yang_functions;
 
 pub use evaluator::{Evaluator, Scope};
+pub use index_lookup::literal_value;
 pub use item::{Item, Leaf};
 pub use limits::{DEPTH_MAX, Limits, STEPS_MAX};
 pub(crate) use string_values::resolved_type;
