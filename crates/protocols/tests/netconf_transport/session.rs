@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use espalier_protocols::netconf::NetconfPeer;
 use espalier_protocols::netconf::transport::SessionRunner;
-use espalier_protocols::request_session::Peer;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 
@@ -23,7 +23,7 @@ impl Lines {
         self.released.notify_waiters();
     }
 
-    async fn converse<S>(&self, stream: S, peer: &Peer) -> std::io::Result<()>
+    async fn converse<S>(&self, stream: S, peer: &NetconfPeer) -> std::io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send,
     {
@@ -52,9 +52,9 @@ impl Lines {
 }
 
 impl SessionRunner for Lines {
-    async fn run<S>(&self, stream: S, peer: Peer)
+    async fn run<S>(&self, stream: S, peer: NetconfPeer)
     where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
     {
         // An error is the end of the connection.
         let _ = self.converse(stream, &peer).await;

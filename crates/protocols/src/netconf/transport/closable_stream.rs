@@ -15,7 +15,7 @@ pub(super) struct CloseSignal {
     is_closed: Arc<watch::Sender<bool>>,
 }
 
-type Closed = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Closed = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
 impl CloseSignal {
     pub fn new() -> Self {
@@ -34,7 +34,7 @@ impl CloseSignal {
     }
 
     /// Completes when the streams are closed. Owns what it waits for, so that it outlives `self`.
-    pub fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub fn closed(&self) -> impl Future<Output = ()> + Send + Sync + use<> {
         let mut receiver = self.is_closed.subscribe();
         async move {
             // An error means that nobody can close the streams any more.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_service::access::Caller;
-use espalier_service::identity::Peer as ServicePeer;
+use espalier_service::identity::Peer;
 use espalier_service::{Door, Service};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::{sleep_until, timeout};
@@ -16,7 +16,7 @@ use super::limits::TransportLimits;
 use super::session_runner::SessionRunner;
 use super::session_slots::{SessionSlot, SessionSlots};
 use super::session_stream::{LastTransfer, SessionStream};
-use crate::request_session::Peer;
+use crate::netconf::NetconfPeer;
 
 /// How long the end of a session may take to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ struct Shared<R> {
 /// A session that may begin: it has a slot.
 pub(super) struct AdmittedSession {
     slot: SessionSlot,
-    peer: Peer,
+    peer: NetconfPeer,
 }
 
 impl<R> Clone for TransportContext<R> {
@@ -115,7 +115,7 @@ impl<R: SessionRunner> TransportContext<R> {
     ///
     /// # Errors
     /// There are too many.
-    pub fn admit_connection(&self, peer: ServicePeer) -> Result<Connection, ConnectionRefused> {
+    pub fn admit_connection(&self, peer: Peer) -> Result<Connection, ConnectionRefused> {
         let connection = self.shared.connections.admit(self.limits(), peer)?;
         if self.shared.closing.is_closed() {
             connection.signal().close();
@@ -134,13 +134,12 @@ impl<R: SessionRunner> TransportContext<R> {
         });
         Some(AdmittedSession {
             slot: slot.ok()?,
-            peer: Peer {
+            peer: NetconfPeer {
                 caller,
-                service: self.service().clone(),
                 transport: door.transport,
                 address: match door.peer {
-                    ServicePeer::Address(address) => address.to_string(),
-                    ServicePeer::Local => String::new(),
+                    Peer::Address(address) => address.to_string(),
+                    Peer::Local => String::new(),
                 },
             },
         })
@@ -154,7 +153,7 @@ impl<R: SessionRunner> TransportContext<R> {
         stream: S,
         connection: &Connection,
     ) where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
     {
         connection.set_authenticated();
         let Some(session) = self.admit_session(caller, door) else {
@@ -165,9 +164,11 @@ impl<R: SessionRunner> TransportContext<R> {
             // An error or a timeout means that the client is gone.
             let _ = timeout(CLOSE_TIMEOUT, stream.shutdown()).await;
         }
+        connection.signal().close();
     }
 
-    /// Runs an admitted session on a stream that `signal` closes, and returns the stream afterwards.
+    /// Runs an admitted session on a stream that `signal` closes, and returns the stream afterwards; `None` if it is still
+    /// being written to, because the client does not read.
     pub(super) async fn run_session<S>(
         &self,
         session: AdmittedSession,
@@ -175,7 +176,7 @@ impl<R: SessionRunner> TransportContext<R> {
         signal: &CloseSignal,
     ) -> Option<ClosableStream<S>>
     where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
     {
         let last_transfer = self.idle_timeout.map(|_| LastTransfer::now());
         let stream = ClosableStream::new(stream, signal);
@@ -197,7 +198,7 @@ impl<R: SessionRunner> TransportContext<R> {
             _ => run.await,
         }
         drop(slot);
-        returned.await
+        timeout(CLOSE_TIMEOUT, returned).await.ok().flatten()
     }
 }
 

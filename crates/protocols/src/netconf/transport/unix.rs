@@ -68,7 +68,7 @@ pub(super) async fn serve_local<R, S>(
     context: &TransportContext<R>,
 ) where
     R: SessionRunner,
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
     let credentials = Credentials::UnixPeer { uid };
     if let Some(caller) = log_in(context.service(), credentials, DOOR).await {
