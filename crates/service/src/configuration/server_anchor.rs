@@ -104,7 +104,8 @@ mod tests {
     #[test]
     fn modules_that_an_older_version_only_imported_are_implemented() {
         let mut old = server_source();
-        old.implement.retain(|name| name != "ietf-x509-cert-to-name");
+        old.implement
+            .retain(|name| name != "ietf-x509-cert-to-name");
         assert_replaced(old);
     }
 

@@ -50,7 +50,7 @@ impl OpenChannel {
         session: AdmittedSession,
     ) {
         let write = self.write;
-        // One packet for each write, which waits for the window of the client: see docs/decisions/0080.
+        // One packet for each write, which waits for the window of the client: see docs/decisions/0082.
         let stream = join(self.input, write.make_writer());
         let stream = context.run_session(session, stream, connection.signal());
         drop(stream.await);

@@ -9,7 +9,7 @@
 //! | `channel` | a channel: one session |
 //!
 //! The key decision: `russh` runs the protocol. Its limits are replaced where they end idle sessions or have no bound
-//! (docs/decisions/0080).
+//! (docs/decisions/0082).
 
 mod channel;
 mod config;
