@@ -177,7 +177,7 @@ fn over_tls_with_the_failed_check_in_the_audit_log() {
     assert_eq!(client.rest(), "");
     let records = audit(&server.service);
     assert!(
-        records[0].contains("not signed by an authority"),
+        records[0].contains("not signed by a trusted authority"),
         "{records:?}"
     );
 }

@@ -61,7 +61,7 @@ fn the_audit_log_names_the_check_that_failed() {
         ),
         (
             Some("foreign"),
-            "the certificate of the client is not signed by an authority of --netconf-client-ca",
+            "the certificate of the client is not signed by a trusted authority",
         ),
         (
             Some("purpose"),

@@ -9,7 +9,7 @@ use rustls::{AlertDescription, CertificateError, Error};
 pub(super) enum FailedCheck {
     #[error("the client sent no certificate")]
     NoCertificate,
-    #[error("the certificate of the client is not signed by an authority of --netconf-client-ca")]
+    #[error("the certificate of the client is not signed by a trusted authority")]
     UnknownAuthority,
     #[error("the certificate of the client is expired")]
     Expired,
