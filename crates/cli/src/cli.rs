@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
     DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
-    Locks, ModulesCommand, NotificationsCommand, Notify, Provide, Repair, Restore, Rollback, Rpc,
-    SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade, User, Validate,
+    Locks, ModulesCommand, NetconfStdio, NotificationsCommand, Notify, Provide, Repair, Restore,
+    Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade, User, Validate,
 };
 use crate::logging;
 use crate::settings::Settings;
@@ -127,6 +127,7 @@ enum Command {
     Audit(AuditCommand),
     Notifications(Box<NotificationsCommand>),
     Notify(Notify),
+    NetconfStdio(NetconfStdio),
     #[cfg(feature = "bench")]
     Bench(espalier_bench::Bench),
     Example(Example),
@@ -256,6 +257,7 @@ impl Cli {
             Command::Audit(command) => command.run(settings),
             Command::Notifications(command) => command.run(settings),
             Command::Notify(command) => command.run(settings),
+            Command::NetconfStdio(command) => command.run(settings),
             #[cfg(feature = "bench")]
             Command::Bench(command) => command.run(),
             Command::Example(command) => command.run(),
@@ -288,7 +290,7 @@ impl Command {
             Self::Rollback(command) => command.output_options.json,
             Self::Modules(command) => command.wants_json(),
             Self::Rpc(command) => command.output_options.json,
-            Self::Provide(_) => false,
+            Self::Provide(_) | Self::NetconfStdio(_) => false,
             Self::Schema(command) => command.output_options.json,
             Self::Upgrade(command) => command.output_options.json,
             Self::Check(command) => command.output_options.json,

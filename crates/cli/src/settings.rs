@@ -253,6 +253,18 @@ pub struct Settings {
     pub unix_socket: Option<PathBuf>,
     /// Its permissions, octal.
     pub unix_socket_mode: Option<String>,
+    /// The address of NETCONF over SSH.
+    pub netconf_ssh: Option<String>,
+    /// The folder of the SSH host keys.
+    pub netconf_host_keys: Option<PathBuf>,
+    /// The address of NETCONF over TLS.
+    pub netconf_tls: Option<String>,
+    /// The authorities of the certificates of NETCONF clients, PEM.
+    pub netconf_client_ca: Option<PathBuf>,
+    /// The Unix socket of NETCONF.
+    pub netconf_socket: Option<PathBuf>,
+    /// The NETCONF clients that the server connects to.
+    pub netconf_call_home: Vec<String>,
     /// The PAM service that verifies the passwords of users that are not in ietf-system.
     pub pam_service: Option<String>,
     /// Whether clients are served without authentication, also on addresses beyond loopback.
@@ -383,6 +395,12 @@ impl Settings {
             tls_self_signed: path("ESPALIER_TLS_SELF_SIGNED"),
             unix_socket: path("ESPALIER_UNIX_SOCKET"),
             unix_socket_mode: text("ESPALIER_UNIX_SOCKET_MODE"),
+            netconf_ssh: text("ESPALIER_NETCONF_SSH"),
+            netconf_host_keys: path("ESPALIER_NETCONF_HOST_KEYS"),
+            netconf_tls: text("ESPALIER_NETCONF_TLS"),
+            netconf_client_ca: path("ESPALIER_NETCONF_CLIENT_CA"),
+            netconf_socket: path("ESPALIER_NETCONF_SOCKET"),
+            netconf_call_home: list("ESPALIER_NETCONF_CALL_HOME", ' '),
             pam_service: text("ESPALIER_PAM_SERVICE"),
             insecure_no_authentication: parsed(variable, "ESPALIER_INSECURE_NO_AUTHENTICATION")?,
             insecure_no_tls: parsed(variable, "ESPALIER_INSECURE_NO_TLS")?,
@@ -461,6 +479,12 @@ impl Settings {
             tls_self_signed: self.tls_self_signed.or(weaker.tls_self_signed),
             unix_socket: self.unix_socket.or(weaker.unix_socket),
             unix_socket_mode: self.unix_socket_mode.or(weaker.unix_socket_mode),
+            netconf_ssh: self.netconf_ssh.or(weaker.netconf_ssh),
+            netconf_host_keys: self.netconf_host_keys.or(weaker.netconf_host_keys),
+            netconf_tls: self.netconf_tls.or(weaker.netconf_tls),
+            netconf_client_ca: self.netconf_client_ca.or(weaker.netconf_client_ca),
+            netconf_socket: self.netconf_socket.or(weaker.netconf_socket),
+            netconf_call_home: first_non_empty(self.netconf_call_home, weaker.netconf_call_home),
             pam_service: self.pam_service.or(weaker.pam_service),
             insecure_no_tls: self.insecure_no_tls.or(weaker.insecure_no_tls),
             insecure_no_authentication: self

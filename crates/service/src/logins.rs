@@ -1,5 +1,7 @@
 //! Logins, and changes of users and tokens, with their audit records.
 
+use std::fmt;
+
 use espalier_store::{Result as StoreResult, Timestamp};
 
 use crate::access::Caller;
@@ -79,11 +81,23 @@ impl Service {
         }
         let mut entry = door.entry(AuditOperation::LoginFailed);
         // People type passwords into the field for the name.
-        if let Credentials::Password { user, .. } = credentials
+        if let Credentials::Password { user, .. } | Credentials::PublicKey { user, .. } =
+            credentials
             && self.accounts().authenticator().users().get(user).is_some()
         {
             entry.user = Some(user.clone());
         }
+        self.append_failed_login(entry, error, now);
+    }
+
+    /// Records that a client failed before it presented credentials: in the handshake of TLS, for example because its
+    /// certificate is expired. `error` names the check that failed.
+    pub fn record_failed_handshake(&self, door: Door, error: &dyn fmt::Display) {
+        let now = self.configuration().store().now();
+        self.append_failed_login(door.entry(AuditOperation::LoginFailed), error, now);
+    }
+
+    fn append_failed_login(&self, mut entry: AuditEntry, error: &dyn fmt::Display, now: Timestamp) {
         // Failures without a user, which need no knowledge, do not displace those in the name of one.
         let failed = self.failed_logins(entry.user.is_some());
         let Some(omitted) = failed.count(now) else {

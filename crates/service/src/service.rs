@@ -260,7 +260,9 @@ impl Service {
                     && !accounts.authenticator().has_external_passwords()
                     && self.access_config()?.groups.is_empty()
             }
-            Method::Password | Method::Token | Method::UnixPeer => identity.is_recovery,
+            Method::Password | Method::Token | Method::PublicKey | Method::UnixPeer => {
+                identity.is_recovery
+            }
         })
     }
 

@@ -72,6 +72,7 @@ const NOT_RUNNABLE: &[&str] = &[
     "db.example",
     "redis://",
     "espalier serve",
+    "espalier netconf-stdio",
     "espalier audit follow",
     // Stays connected to a server.
     "espalier provide",

@@ -24,6 +24,7 @@ mod interfaces_data;
 mod inventory;
 mod kill;
 mod modules;
+mod netconf;
 mod notifications;
 mod overwriting;
 #[cfg(feature = "pam")]

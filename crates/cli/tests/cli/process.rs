@@ -140,6 +140,7 @@ impl Sandbox {
             child,
             _stdout: stdout,
             url,
+            netconf: listening["netconf"].clone(),
         }
     }
 }
@@ -149,6 +150,8 @@ pub struct Server {
     child: Child,
     _stdout: BufReader<ChildStdout>,
     pub url: String,
+    /// The addresses of NETCONF, by transport.
+    pub netconf: Value,
 }
 
 /// A response of a server.

@@ -9,6 +9,7 @@
 //! | `notifications.rs` | sends the notifications of a subscription |
 //! | `session.rs` | a session on a connection |
 //! | `server.rs` | what all sessions share |
+//! | [`transport`] | SSH, TLS, Unix sockets, standard streams, call home |
 //!
 //! The key decision: a session is one task that reads messages and starts one operation at a time on a thread that may
 //! block; what an operation writes goes through a short queue to the connection. So replies have the order of their
@@ -23,6 +24,7 @@ mod operations;
 mod outbox;
 mod server;
 mod session;
+pub mod transport;
 
 pub use framing::{Decoder, Framing, FramingError, MessageWriter, Part};
 pub use limits::NetconfLimits;

@@ -47,7 +47,7 @@ pub enum TlsError {
 #[derive(Clone, Debug)]
 pub struct Tls {
     /// The configuration.
-    pub(super) config: Arc<ServerConfig>,
+    pub(crate) config: Arc<ServerConfig>,
     /// The certificate of the server, which names its hosts.
     pub(super) certificate: CertificateDer<'static>,
     /// The authorities of client certificates.

@@ -13,12 +13,14 @@ pub const SERVER_DATASPACE: &str = "espalier";
 /// The server anchor.
 pub const SERVER_ANCHOR: &str = "server";
 
-/// The modules that the server anchor implements.
-const IMPLEMENTED: [&str; 4] = [
+/// The modules that the server anchor implements. Of ietf-x509-cert-to-name it
+/// needs the identities of `map-type`: those of a module that is only imported are no values.
+const IMPLEMENTED: [&str; 5] = [
     "espalier-access",
     "espalier-system",
     NACM_MODULE,
     "ietf-system",
+    "ietf-x509-cert-to-name",
 ];
 
 /// The modules of the server anchor.
@@ -63,9 +65,13 @@ pub(super) fn prepare(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Whether a source has a module that another one lacks, or has an older revision of. The modules of a later version of
-/// this program are not newer, and stay.
+/// Whether a source has a module that another one lacks, has an older revision of, or does not implement. The modules of
+/// a later version of this program are not newer, and stay.
 fn is_newer(source: &SchemaSource, stored: &SchemaSource) -> bool {
+    let mut implemented = source.implement.iter();
+    if implemented.any(|name| !stored.implement.contains(name)) {
+        return true;
+    }
     source.modules.iter().any(|module| {
         let mut stored = stored.modules.iter();
         let stored = stored.find(|stored| stored.name == module.name);
@@ -83,11 +89,6 @@ mod tests {
 
     #[test]
     fn the_modules_of_an_older_version_are_replaced() {
-        let store = Store::open(
-            espalier_drivers::open("memory:").unwrap(),
-            Arc::new(SystemClock),
-        )
-        .unwrap();
         let revision = "2026-11-28";
         let mut old = server_source();
         for module in &mut old.modules {
@@ -96,6 +97,24 @@ mod tests {
                 module.revision = Some("2026-11-27".to_owned());
             }
         }
+        assert_replaced(old);
+    }
+
+    /// `map-type` of `cert-maps` had no values in the server anchor.
+    #[test]
+    fn modules_that_an_older_version_only_imported_are_implemented() {
+        let mut old = server_source();
+        old.implement
+            .retain(|name| name != "ietf-x509-cert-to-name");
+        assert_replaced(old);
+    }
+
+    fn assert_replaced(old: SchemaSource) {
+        let store = Store::open(
+            espalier_drivers::open("memory:").unwrap(),
+            Arc::new(SystemClock),
+        )
+        .unwrap();
         store.create_dataspace(SERVER_DATASPACE).unwrap();
         store
             .create_schema_set(SERVER_DATASPACE, SERVER_ANCHOR, &old)

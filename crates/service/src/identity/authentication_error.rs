@@ -26,6 +26,9 @@ pub enum AuthenticationError {
     /// The token is expired.
     #[error("the token is expired")]
     TokenExpired,
+    /// The user does not exist or does not have the public key.
+    #[error("the public key is not one of the user's")]
+    PublicKey,
     /// The certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),

@@ -113,6 +113,11 @@ impl Authenticator {
         let identity = match credentials {
             Credentials::Password { user, password } => self.by_password(user, password, peer, now),
             Credentials::Token(text) => self.by_token(text, now),
+            Credentials::PublicKey {
+                user,
+                algorithm,
+                data,
+            } => self.by_public_key(user, algorithm, data),
             Credentials::Certificate(chain) => self.by_certificate(chain, now),
             Credentials::UnixPeer { uid } => self.by_uid(*uid),
             Credentials::None => return self.without_credentials(peer),
@@ -168,6 +173,22 @@ impl Authenticator {
             is_read_only: token.scope == Scope::ReadOnly,
             ..Identity::new(token.user, Method::Token)
         })
+    }
+
+    /// Failures do not delay later tries: a private key cannot be guessed.
+    fn by_public_key(
+        &self,
+        user: &str,
+        algorithm: &str,
+        data: &[u8],
+    ) -> Result<Identity, AuthenticationError> {
+        let users = self.users();
+        match users.get(user) {
+            Some(user) if user.has_key(algorithm, data) => {
+                Ok(Identity::new(&*user.name, Method::PublicKey))
+            }
+            _ => Err(AuthenticationError::PublicKey),
+        }
     }
 
     fn by_certificate(

@@ -1,7 +1,10 @@
 //! What a client presents, and what the service makes of it.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// The bits of an IPv6 address that are the same for one client.
+const IPV6_CLIENT_BITS: u32 = 64;
 
 /// What a client presents to prove its identity. `Debug` has no secret.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,6 +18,15 @@ pub enum Credentials {
     },
     /// The text of a bearer token.
     Token(String),
+    /// A name and a public key of SSH. The transport has verified that the client has the private key.
+    PublicKey {
+        /// The user name.
+        user: String,
+        /// The public key algorithm, or one of its signature algorithms.
+        algorithm: String,
+        /// The public key blob (RFC 4253 §6.6).
+        data: Vec<u8>,
+    },
     /// The certificates that a TLS client sent, in DER, its own first. The transport has verified that the client has
     /// the key, and that a trusted authority issued the certificate or that it is pinned.
     Certificate(Vec<Vec<u8>>),
@@ -35,6 +47,13 @@ impl fmt::Debug for Credentials {
                 .field("user", user)
                 .finish_non_exhaustive(),
             Self::Token(_) => f.write_str("Token(..)"),
+            Self::PublicKey {
+                user, algorithm, ..
+            } => f
+                .debug_struct("PublicKey")
+                .field("user", user)
+                .field("algorithm", algorithm)
+                .finish_non_exhaustive(),
             Self::Certificate(chain) => write!(f, "Certificate({} certificates)", chain.len()),
             Self::UnixPeer { uid } => f.debug_struct("UnixPeer").field("uid", uid).finish(),
             Self::None => f.write_str("None"),
@@ -59,6 +78,21 @@ impl Peer {
             Self::Address(address) => address.to_canonical().is_loopback(),
         }
     }
+
+    /// The peer without what a client may choose itself: the lower half of an IPv6 address.
+    #[must_use]
+    pub fn network(self) -> Self {
+        match self {
+            Self::Address(address) => match address.to_canonical() {
+                IpAddr::V6(address) => {
+                    let network = address.to_bits() >> IPV6_CLIENT_BITS << IPV6_CLIENT_BITS;
+                    Self::Address(Ipv6Addr::from_bits(network).into())
+                }
+                address => Self::Address(address),
+            },
+            Self::Local => Self::Local,
+        }
+    }
 }
 
 /// How a client was authenticated.
@@ -68,6 +102,8 @@ pub enum Method {
     Password,
     /// By a bearer token.
     Token,
+    /// By a public key of SSH.
+    PublicKey,
     /// By a TLS certificate.
     Certificate,
     /// By the kernel, for a Unix socket.
@@ -82,6 +118,7 @@ impl Method {
         match self {
             Self::Password => "password",
             Self::Token => "token",
+            Self::PublicKey => "public-key",
             Self::Certificate => "certificate",
             Self::UnixPeer => "unix-peer",
             Self::Anonymous => "anonymous",

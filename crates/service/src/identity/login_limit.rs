@@ -5,7 +5,6 @@
 //! it out by failing in the name of its user. Memory is bounded by [`TRACKED_MAX`]; the entries that were changed longest ago are dropped first.
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use espalier_store::Timestamp;
@@ -32,9 +31,6 @@ pub const LOGIN_KEPT: Duration = Duration::from_secs(24 * 3600);
 /// The maximum number of tracked user names, addresses, and pairs of both; and that of tracked logins. An entry has
 /// about 50 bytes.
 pub const TRACKED_MAX: usize = 20_000;
-
-/// The bits of an IPv6 address that are the same for one client.
-const IPV6_CLIENT_BITS: u32 = 64;
 
 /// The failed logins of a server. Shared by its connections.
 #[derive(Debug, Default)]
@@ -91,7 +87,7 @@ impl LoginLimit {
     /// Records a login: the client is then exempt from delays by failures of other clients. Failures are not
     /// forgotten, so that an attacker with an account gains nothing by using it.
     pub fn record_login(&self, user: &str, peer: Peer, now: Timestamp) {
-        let pair = self.hasher.hash_one(Subject::Pair(user, client(peer)));
+        let pair = self.hasher.hash_one(Subject::Pair(user, peer.network()));
         let logins = &mut self.tracked.lock().logins;
         logins.remove(&pair);
         logins.insert(pair, now);
@@ -108,7 +104,7 @@ impl LoginLimit {
 
     /// What failures of a client are counted by: of a client that has logged in, user and address together.
     fn keys(&self, tracked: &Tracked, user: &str, peer: Peer, now: Timestamp) -> [Option<u64>; 2] {
-        let peer = client(peer);
+        let peer = peer.network();
         let hash = |subject: Subject<'_>| self.hasher.hash_one(subject);
         let pair = hash(Subject::Pair(user, peer));
         match tracked.has_login(pair, now) {
@@ -170,18 +166,4 @@ fn delay_after(failures: u32) -> Duration {
 fn elapsed(last: Timestamp, now: Timestamp) -> Option<Duration> {
     let elapsed = Duration::from_millis(now.0.saturating_sub(last.0));
     (!last.is_ahead_of(now)).then_some(elapsed)
-}
-
-/// The peer without what a client may choose itself: the lower half of an IPv6 address.
-fn client(peer: Peer) -> Peer {
-    match peer {
-        Peer::Address(address) => match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let network = address.to_bits() >> IPV6_CLIENT_BITS << IPV6_CLIENT_BITS;
-                Peer::Address(Ipv6Addr::from_bits(network).into())
-            }
-            address => Peer::Address(address),
-        },
-        Peer::Local => Peer::Local,
-    }
 }

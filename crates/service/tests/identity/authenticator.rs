@@ -368,3 +368,49 @@ fn no_error_and_no_debug_output_has_a_secret() {
     let identity = authenticator.authenticate(&password("ann", SECRET), Peer::Local, NOW);
     assert!(!format!("{identity:?} {:?}", authenticator.users()).contains("hunter2"));
 }
+
+#[test]
+fn public_keys_are_those_of_the_user_whatever_signature_algorithm_is_named() {
+    let blob = |last: u8| [&[0, 0, 0, 7][..], b"ssh-rsa", &[0, 0, 0, 1, last]].concat();
+    let text = |blob: &[u8]| base64::Engine::encode(&base64::prelude::BASE64_STANDARD, blob);
+    let user = |name: &str, last| {
+        let data = text(&blob(last));
+        format!(
+            r#"{{"name":"{name}","authorized-key":[{{"name":"k","algorithm":"ssh-rsa","key-data":"{data}"}}]}}"#
+        )
+    };
+    let document = format!(
+        r#"{{"ietf-system:system":{{"authentication":{{"user":[{},{}]}}}}}}"#,
+        user("ann", 1),
+        user("bob", 2)
+    );
+    let tree = system_tree();
+    load(&tree, &document);
+    let authenticator = authenticator(Anonymous::LocalWithoutUsers);
+    authenticator.set_users(Arc::new(Users::read(&tree.view().unwrap()).unwrap()));
+    let log_in = |user: &str, algorithm: &str, last| {
+        let credentials = Credentials::PublicKey {
+            user: user.to_owned(),
+            algorithm: algorithm.to_owned(),
+            data: blob(last),
+        };
+        authenticator.authenticate(&credentials, REMOTE, NOW)
+    };
+    for algorithm in ["ssh-rsa", "rsa-sha2-256", "rsa-sha2-512"] {
+        let identity = log_in("ann", algorithm, 1).unwrap();
+        assert_eq!(user_and_method(&identity), ("ann", Method::PublicKey));
+    }
+    // Failures do not delay: a key cannot be guessed.
+    for (user, algorithm, last) in [
+        ("ann", "ssh-rsa", 2),
+        ("ann", "ssh-ed25519", 1),
+        ("nobody", "ssh-rsa", 1),
+        ("", "ssh-rsa", 1),
+    ]
+    .repeat(10)
+    {
+        let error = log_in(user, algorithm, last).unwrap_err();
+        assert!(matches!(error, AuthenticationError::PublicKey), "{error}");
+    }
+    assert!(log_in("bob", "ssh-rsa", 2).is_ok());
+}

@@ -200,32 +200,55 @@ pub fn has_tls(settings: &Settings) -> bool {
     settings.tls_cert.is_some() || settings.tls_self_signed.is_some()
 }
 
-fn tls(settings: &Settings) -> Result<Option<server::Tls>> {
+/// The certificate and the key of the server.
+fn certificate_and_key(settings: &Settings) -> Result<Option<(PathBuf, PathBuf)>> {
     let given = (settings.tls_cert.clone(), settings.tls_key.clone());
-    let given = match (&settings.tls_self_signed, given) {
-        (Some(folder), (None, None)) => {
-            let (certificate, key) = self_signed::files(folder, settings)?;
-            (Some(certificate), Some(key))
-        }
-        (_, given) => given,
+    match (&settings.tls_self_signed, given) {
+        (Some(folder), (None, None)) => self_signed::files(folder, settings).map(Some),
+        (_, (Some(certificate), Some(key))) => Ok(Some((certificate, key))),
+        (_, (None, None)) => Ok(None),
+        _ => Err(Failure::usage("--tls-cert and --tls-key go together")),
+    }
+}
+
+fn tls(settings: &Settings) -> Result<Option<server::Tls>> {
+    match certificate_and_key(settings)? {
+        Some(files) => tls_of(files, settings.client_ca.clone()).map(Some),
+        None if settings.client_ca.is_none() => Ok(None),
+        None => Err(needs_tls("--client-ca")),
+    }
+}
+
+/// The TLS of NETCONF, whose clients must have certificates.
+pub fn netconf_tls(settings: &Settings) -> Result<server::Tls> {
+    let authorities = settings.netconf_client_ca.as_ref();
+    let Some(authorities) = authorities.or(settings.client_ca.as_ref()) else {
+        return Err(
+            Failure::usage("NETCONF over TLS needs the authorities of its clients")
+                .hint("add --netconf-client-ca FILE"),
+        );
     };
-    let files = match given {
-        (Some(certificate), Some(key)) => server::TlsFiles {
-            certificate,
-            key,
-            client_authorities: settings.client_ca.clone(),
-        },
-        (None, None) if settings.client_ca.is_none() => return Ok(None),
-        (None, None) => {
-            return Err(Failure::usage("--client-ca needs TLS")
-                .hint("add --tls-cert FILE and --tls-key FILE, or --tls-self-signed DIR"));
-        }
-        _ => return Err(Failure::usage("--tls-cert and --tls-key go together")),
-    };
-    let config = server::tls_config(&files);
-    config
-        .map(Some)
-        .map_err(|error| Failure::usage(error.to_string()))
+    match certificate_and_key(settings)? {
+        Some(files) => tls_of(files, Some(authorities.clone())),
+        None => Err(needs_tls("NETCONF over TLS")),
+    }
+}
+
+fn needs_tls(what: &str) -> Failure {
+    Failure::usage(format!("{what} needs TLS"))
+        .hint("add --tls-cert FILE and --tls-key FILE, or --tls-self-signed DIR")
+}
+
+fn tls_of(
+    (certificate, key): (PathBuf, PathBuf),
+    client_authorities: Option<PathBuf>,
+) -> Result<server::Tls> {
+    let config = server::tls_config(&server::TlsFiles {
+        certificate,
+        key,
+        client_authorities,
+    });
+    config.map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// Listens on the address of the settings. Fails for an address beyond loopback unless clients are authenticated or

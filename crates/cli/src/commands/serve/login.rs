@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use espalier_protocols::server::Tls;
 use espalier_service::configuration::ConfigurationTrees;
 #[cfg(feature = "pam")]
 use espalier_service::identity::Pam;
@@ -25,17 +24,16 @@ const USERS_INTERVAL: Duration = Duration::from_millis(500);
 /// The number of those intervals between two looks for idle sessions.
 const IDLE_SESSIONS_EVERY: u32 = 120;
 
-/// The service of a store that is served over this TLS. A thread of its own keeps its users and sessions up to date.
+/// The service of a store whose clients may have certificates of these authorities, in DER. A thread of its own keeps its users and sessions up to date.
 ///
 /// # Errors
 /// There are users, and the settings serve everybody; this program has no PAM, or the name of its service is wrong.
 pub fn service(
     settings: &Settings,
-    tls: Option<&Tls>,
+    authorities: Vec<Vec<u8>>,
     store: &Store,
     tree: Option<&Tree>,
 ) -> Result<Service> {
-    let authorities = tls.into_iter().flat_map(Tls::client_authorities);
     let external_passwords = external_passwords(settings)?;
     let policy = LoginPolicy {
         anonymous: match is_insecure(settings) {
@@ -44,7 +42,7 @@ pub fn service(
             false => Anonymous::LocalWithoutUsers,
         },
         external_passwords,
-        authorities: authorities.map(<[u8]>::to_vec).collect(),
+        authorities,
     };
     let trees = ConfigurationTrees::new(store.clone(), tree.cloned());
     let sessions = Sessions::new(Arc::new(SystemClock));

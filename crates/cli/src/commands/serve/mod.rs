@@ -1,9 +1,12 @@
 //! `espalier serve`: serves a store.
 
 mod audit;
+mod call_home_text;
 mod exposure;
 mod listen_options;
 mod login;
+mod netconf;
+mod netconf_options;
 mod self_signed;
 #[allow(
     clippy::module_inception,

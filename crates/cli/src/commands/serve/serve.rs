@@ -28,6 +28,8 @@ use crate::commands::index_builds::resume_index_builds;
 use crate::commands::serve;
 use crate::commands::serve::listen_options::{self, ListenOptions, intake_config, server_config};
 use crate::commands::serve::login;
+use crate::commands::serve::netconf::{NetconfListeners, ServedNetconf};
+use crate::commands::serve::netconf_options::NetconfOptions;
 use crate::commands::serve::unix_socket::UnixSocket;
 use crate::commands::{
     datastore_routes, notifications, provider_routes, schema_and_edit_routes, version_routes,
@@ -69,6 +71,7 @@ Examples:
   espalier user add maria --admin --store embedded:data
   espalier serve --store embedded:data --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem
   espalier serve --store embedded:data --unix-socket /run/espalier.sock
+  espalier serve --store embedded:data --netconf-ssh 0.0.0.0:830 --netconf-host-keys keys
   espalier serve --store memory: --yang ietf-interfaces --yang ietf-ip --listen 127.0.0.1:0
   espalier serve --store embedded:data --dataspace lab --anchor core-1   # at /restconf; by default default/default
 
@@ -98,6 +101,9 @@ pub struct Serve {
     listen_options: ListenOptions,
 
     #[command(flatten)]
+    netconf_options: NetconfOptions,
+
+    #[command(flatten)]
     access: Access,
 
     #[command(flatten)]
@@ -108,6 +114,7 @@ impl Serve {
     /// Serves until a signal arrives.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let flags = self.listen_options.over(Settings::from(&self.access));
+        let flags = self.netconf_options.over(flags);
         let settings = Settings {
             // All datastores are served.
             datastore: None,
@@ -125,10 +132,12 @@ impl Serve {
         // Bound before the store is opened, which may change its modules: a wrong address changes nothing.
         let listener = runtime.block_on(listen_options::bind(&settings))?;
         let unix_socket = UnixSocket::bind(&settings)?;
+        let netconf = runtime.block_on(NetconfListeners::bind(&settings))?;
         let served = ServedStore::open(&settings)?;
         let service = {
             let (store, tree) = (&served.store, served.tree.as_ref());
-            login::service(&settings, config.tls.as_ref(), store, tree)?
+            let authorities = client_authorities(config.tls.as_ref(), netconf.as_ref());
+            login::service(&settings, authorities, store, tree)?
         };
         serve::audit::start(&service, &settings)?;
         roll_back_expired_commits(&service);
@@ -140,8 +149,17 @@ impl Serve {
         router = router.merge(audit::router(service.clone(), intake.clone()));
         resume_index_builds(served.documents.clone());
         let base_url = listen_options::base_url(&settings, listener.local_addr()?);
-        let (anchors, restconf) = self.anchors_router(&service, &settings, base_url, intake)?;
-        router = router.merge(anchors);
+        let (anchors, router_of_anchors) =
+            self.served_anchors(&service, &settings, base_url, intake)?;
+        router = router.merge(router_of_anchors);
+        let front_ends = FrontEnds {
+            restconf: Arc::clone(anchors.server()),
+            netconf: {
+                let _context = runtime.enter();
+                let serve = |netconf: NetconfListeners| netconf.serve(anchors, service.clone());
+                netconf.map(serve).transpose()?
+            },
+        };
         let config = server::Config {
             service: Some(service.clone()),
             unix_socket: {
@@ -154,7 +172,7 @@ impl Serve {
         if let Some(socket) = &unix_socket {
             tracing::info!(path = %socket.path().display(), "serving on a Unix socket");
         }
-        runtime.block_on(self.listen(listener, config, &served, restconf, router))?;
+        runtime.block_on(self.listen(listener, config, &served, front_ends, router))?;
         serve::audit::stop(&service);
         served.store.driver().flush_all()?;
         tracing::info!("stopped");
@@ -163,14 +181,14 @@ impl Serve {
         Ok(())
     }
 
-    /// The routes of all anchors. When another process changes an anchor or its models, it is opened again.
-    fn anchors_router(
+    /// All anchors, and their routes. When another process changes an anchor or its models, it is opened again.
+    fn served_anchors(
         &self,
         service: &Service,
         settings: &Settings,
         base_url: String,
         intake: Intake,
-    ) -> Result<(Router, Arc<RestconfServer>)> {
+    ) -> Result<(ServedAnchors, Router)> {
         let restconf = RestconfConfig {
             base_url,
             state_writes: match self.allow_state_writes {
@@ -187,15 +205,14 @@ impl Serve {
         let limits = AnchorLimits::default();
         let served = ServedAnchors::new(service.clone(), default, restconf, limits)?;
         served.watch();
-        let server = Arc::clone(served.server());
         let admin = datastore_routes::add(version_routes::add(AdminApi::new(intake)));
         let admin = provider_routes::add(admin);
         let admin = notifications::add(schema_and_edit_routes::add(admin))
             .described_read("/dataspaces", "The dataspaces, by page")
             .described_read("/dataspaces/{dataspace}/anchors", "The anchors, by page")
             .routes();
-        let router = anchors::router(served, admin.of_each).merge(admin.description);
-        Ok((router, server))
+        let router = anchors::router(served.clone(), admin.of_each).merge(admin.description);
+        Ok((served, router))
     }
 
     async fn listen(
@@ -203,7 +220,7 @@ impl Serve {
         listener: TcpListener,
         config: server::Config,
         served: &ServedStore,
-        restconf_server: Arc<RestconfServer>,
+        front_ends: FrontEnds,
         router: Router,
     ) -> Result<()> {
         let scheme = match config.tls {
@@ -218,7 +235,15 @@ impl Serve {
                 format!("serving {url}/stats and {url}/documents"),
             ),
         };
-        let answer = json!({"url": url, "restconf": restconf});
+        let mut answer = json!({"url": url, "restconf": restconf});
+        let mut text = text;
+        if let Some(netconf) = &front_ends.netconf {
+            for (transport, address) in netconf.addresses() {
+                let address = address.as_str().unwrap_or_default();
+                text.push_str(&format!("\nserving NETCONF over {transport} on {address}"));
+            }
+            answer["netconf"] = Json::from(netconf.addresses().clone());
+        }
         output::print_result(self.output_options.json, &answer, &text)?;
         tracing::info!(%url, "serving");
         let stop = stop_signal()?;
@@ -231,11 +256,35 @@ impl Serve {
             if let Some(service) = &service {
                 service.providers().end();
             }
-            restconf_server.end_event_streams();
+            front_ends.restconf.end_event_streams();
+            if let Some(netconf) = &front_ends.netconf {
+                netconf.shut_down().await;
+            }
         };
         server::serve(listener, router, config, stop).await?;
         Ok(())
     }
+}
+
+/// The front ends whose sessions outlast requests.
+struct FrontEnds {
+    restconf: Arc<RestconfServer>,
+    netconf: Option<ServedNetconf>,
+}
+
+/// The authorities of the client certificates of all listeners, in DER.
+fn client_authorities(
+    tls: Option<&server::Tls>,
+    netconf: Option<&NetconfListeners>,
+) -> Vec<Vec<u8>> {
+    let of_http = tls.into_iter().flat_map(server::Tls::client_authorities);
+    let of_netconf = netconf
+        .into_iter()
+        .flat_map(NetconfListeners::client_authorities);
+    let mut all: Vec<Vec<u8>> = of_http.chain(of_netconf).map(<[u8]>::to_vec).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The store that is served.

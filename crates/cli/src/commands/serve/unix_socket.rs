@@ -24,18 +24,22 @@ pub struct UnixSocket {
 impl UnixSocket {
     /// Listens on the socket of the settings, if they have one.
     pub fn bind(settings: &Settings) -> Result<Option<Self>> {
-        let Some(path) = &settings.unix_socket else {
-            return Ok(None);
-        };
+        let path = settings.unix_socket.as_ref();
+        path.map(|path| Self::bind_to("--unix-socket", path, settings))
+            .transpose()
+    }
+
+    /// Listens on the socket of an option, with the permissions of the settings.
+    pub fn bind_to(option: &str, path: &Path, settings: &Settings) -> Result<Self> {
         let mode = settings.unix_socket_mode.as_deref().map(mode).transpose()?;
         let bound = listen(path, mode.unwrap_or(MODE_DEFAULT)).map_err(|error| {
-            let message = format!("--unix-socket: cannot listen: {error}");
+            let message = format!("{option}: cannot listen: {error}");
             Failure::data(message).in_file(path.display())
         });
-        Ok(Some(Self {
-            path: path.clone(),
+        Ok(Self {
+            path: path.to_owned(),
             listener: bound?,
-        }))
+        })
     }
 
     /// Its listener, for a runtime.
