@@ -4,7 +4,9 @@ use quick_xml::events::{BytesStart, Event as Token};
 use quick_xml::name::{Namespace, NamespaceResolver, PrefixDeclaration, ResolveResult};
 use quick_xml::reader::NsReader;
 
-use super::filter::{ContentMatch, FilterContent, FilterNode, Size, SubtreeFilter, ValueNames};
+use super::filter::{
+    ContentMatch, FilterContent, FilterNode, NamespaceBinding, Size, SubtreeFilter, ValueNames,
+};
 use crate::error::{DataError, ErrorTag};
 
 /// The namespace of the base operations (RFC 6241), whose attributes have no meaning in a filter.
@@ -114,13 +116,16 @@ impl ElementContent {
 }
 
 /// The prefixes in scope, the innermost declaration of each first.
-fn prefixes(scope: &NamespaceResolver) -> Box<[(Option<Box<str>>, Box<str>)]> {
-    let bindings = scope.bindings();
-    let pairs = bindings.map(|(prefix, Namespace(namespace))| match prefix {
-        PrefixDeclaration::Default => (None, namespace.into()),
-        PrefixDeclaration::Named(prefix) => (Some(prefix.into()), namespace.into()),
+fn prefixes(scope: &NamespaceResolver) -> Box<[NamespaceBinding]> {
+    let bindings = scope.bindings().map(|(prefix, Namespace(namespace))| {
+        let prefix = match prefix {
+            PrefixDeclaration::Default => None,
+            PrefixDeclaration::Named(prefix) => Some(prefix.into()),
+        };
+        let namespace = namespace.into();
+        NamespaceBinding { prefix, namespace }
     });
-    pairs.collect()
+    bindings.collect()
 }
 
 /// The character of a reference.
