@@ -11,7 +11,7 @@ use espalier_store::{
 use espalier_testkit::seed;
 use espalier_yang::data::subtree_filter::SubtreeFilter;
 use espalier_yang::data::{DataNode, DataTree, TreeBuilder};
-use espalier_yang::{InstancePath, Keys, NodeId, Schema, Value};
+use espalier_yang::{InstancePath, Keys, NodeId, Value};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
@@ -102,7 +102,7 @@ fn compare(run: &mut Run<'_>) {
                 )
             };
             let elements = run.elements(&visible.nodes, None, 0);
-            let text = xml(&schema, &elements);
+            let text = xml(&elements);
             let parsed = Filter::Subtree(SubtreeFilter::parse_xml(&text).unwrap());
             let expected = select_elements(&schema, &reported, &elements, &selection);
             let found = filtered(&view, &parsed, &selection);
@@ -328,7 +328,7 @@ fn element_text(value: &Value) -> Option<String> {
     (!text.is_empty() && text.trim() == text).then_some(text)
 }
 
-fn xml(schema: &Schema, elements: &[Element]) -> String {
+fn xml(elements: &[Element]) -> String {
     let mut text = String::new();
     for element in elements {
         let namespace = if element.has_namespace { "urn:m" } else { "" };
@@ -346,7 +346,7 @@ fn xml(schema: &Schema, elements: &[Element]) -> String {
                 write!(text, " xmlns:y='urn:m'>\n {value} </{name}>").unwrap();
             }
             ElementKind::Containment(children) => {
-                let inside = xml(schema, children);
+                let inside = xml(children);
                 write!(text, ">\n{inside} </{name}>").unwrap();
             }
         }
