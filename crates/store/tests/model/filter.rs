@@ -293,10 +293,12 @@ impl Run<'_> {
             && let Some(&child) = node.children.choose(self.random)
         {
             let name = &schema.node(child).name;
+            // The keys of long texts are not in the order of the texts.
+            let last = if node.is_positional() { "[last()]" } else { "" };
             let forms = [
                 format!("[{name}]"),
                 format!("[not({name})]"),
-                "[last()]".to_owned(),
+                last.to_owned(),
                 format!("[count({name}) = 1]"),
             ];
             text.push_str(forms.choose(self.random).unwrap());
