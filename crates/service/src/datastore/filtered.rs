@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use espalier_store::{Datastore, Filter, FilterExpression, Result, Selection, View, Warning};
-use espalier_yang::data::subtree_filter::{DeclaredNamespace, FilterNode, SubtreeFilter};
+use espalier_yang::data::subtree_filter::{FilterNode, NamespaceBinding, SubtreeFilter};
 use espalier_yang::{Schema, Sink};
 
 use super::SessionDatastore;
@@ -27,9 +27,8 @@ pub enum RequestFilter {
 pub struct XPathFilter {
     /// The expression.
     pub text: String,
-    /// The prefixes in scope with their namespaces, the innermost declaration of a prefix first; no prefix for the default
-    /// namespace.
-    pub namespaces: Vec<DeclaredNamespace>,
+    /// The namespace declarations in scope, the innermost of each prefix first.
+    pub namespaces: Vec<NamespaceBinding>,
 }
 
 /// A part of the result of a filtered read. The parts have schemas of their own.
@@ -131,9 +130,9 @@ impl RequestFilter {
             Self::Subtree(filter) => Filter::Subtree(filter.clone()),
             Self::XPath(XPathFilter { text, namespaces }) => {
                 let namespace_of = |prefix: Option<&str>| {
-                    let mut pairs = namespaces.iter();
-                    let found = pairs.find(|(other, _)| other.as_deref() == prefix);
-                    found.map(|(_, namespace)| namespace.clone())
+                    let mut bindings = namespaces.iter();
+                    let found = bindings.find(|binding| binding.prefix.as_deref() == prefix);
+                    found.map(|binding| binding.namespace.clone())
                 };
                 Filter::XPath(FilterExpression::parse(schema, text, &namespace_of)?)
             }

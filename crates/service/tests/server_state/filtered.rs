@@ -5,7 +5,7 @@ use espalier_service::{AccessControl, RequestFilter, SessionDatastore, XPathFilt
 use espalier_store::{CommitOptions, Datastore, Edit, Provider, Selection};
 use espalier_testkit::documents::json_document;
 use espalier_yang::InstancePath;
-use espalier_yang::data::subtree_filter::SubtreeFilter;
+use espalier_yang::data::subtree_filter::{NamespaceBinding, SubtreeFilter};
 use espalier_yang::data::{PrintOptions, json};
 
 use crate::fixture::{serving, session};
@@ -34,7 +34,10 @@ fn subtree(text: &str) -> RequestFilter {
 fn xpath(text: &str) -> RequestFilter {
     RequestFilter::XPath(XPathFilter {
         text: text.to_owned(),
-        namespaces: vec![(Some("yl".into()), LIBRARY.into())],
+        namespaces: vec![NamespaceBinding {
+            prefix: Some("yl".into()),
+            namespace: LIBRARY.into(),
+        }],
     })
 }
 

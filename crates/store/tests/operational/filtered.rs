@@ -159,7 +159,8 @@ fn passing(
         let mut inside = passing(schema, children, origin, origins);
         let is_key = |child: &DataNode| node.keys().contains(&child.node);
         let has_more = inside.iter().any(|child| !is_key(child));
-        if !(passes && !node.is_np_container()) && !has_more {
+        let is_shown = passes && !node.is_np_container();
+        if !is_shown && !has_more {
             return None;
         }
         for &key in node.keys() {

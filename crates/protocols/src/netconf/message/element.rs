@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use espalier_yang::data::subtree_filter::DeclaredNamespace;
+use espalier_yang::data::subtree_filter::NamespaceBinding;
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::escape::escape;
@@ -164,12 +164,15 @@ impl<'m> Element<'m> {
     }
 
     /// The namespaces that are declared in its scope, with their prefixes; no prefix for the default one.
-    pub fn namespaces(&self) -> Vec<DeclaredNamespace> {
+    pub fn namespaces(&self) -> Vec<NamespaceBinding> {
         let scope = self.scope.iter();
         scope
             .map(|(prefix, namespace)| {
                 let prefix = (!prefix.is_empty()).then(|| prefix.as_str().into());
-                (prefix, namespace.as_str().into())
+                NamespaceBinding {
+                    prefix,
+                    namespace: namespace.as_str().into(),
+                }
             })
             .collect()
     }

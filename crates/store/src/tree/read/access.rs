@@ -155,6 +155,10 @@ impl ResourceReader<'_> {
         let is_cut = self.selection.depth.is_some()
             || self.selection.content != Content::All
             || self.filters_origins();
+        // A container without presence is not decided on by itself: what is shown in it was looked at before.
+        if self.state.schema().node(new.node).is_np_container() {
+            return Ok(self.filter.is_some());
+        }
         match self.filter.is_some() && new.stored == Stored::Yes && is_cut {
             true => self.sends_content(new.key, &self.unrestricted_selection()),
             false => Ok(false),

@@ -35,7 +35,7 @@ impl ResourceReader<'_> {
     }
 
     /// Whether the children of the innermost frame are selected with it.
-    fn inherits_selection(&self) -> bool {
+    pub fn inherits_selection(&self) -> bool {
         self.is_whole() && (self.is_within_depth() || self.is_beyond_unsent())
     }
 
@@ -85,25 +85,34 @@ impl ResourceReader<'_> {
 
     /// What the filter selects of a child.
     pub fn match_child(&mut self, child: &Child<'_>) -> ReadResult<Match> {
-        let Some(filter) = &self.filter else {
+        if self.filter.is_none() {
             return Ok(Match::Enter(Matched::default()));
-        };
-        let (plan, is_inherited) = (filter.plan, self.inherits_selection());
+        }
+        let is_inherited = self.inherits_selection();
         if is_inherited && self.selection.depth.is_none() {
             return Ok(Match::Enter(Matched::default()));
         }
         let named = self.plan_nodes_of(child)?;
+        let matched = self.fulfilled(&named, child)?;
+        Ok(match is_inherited || !matched.active.is_empty() {
+            true => Match::Enter(matched),
+            false => Match::Skip(self.skip(child.key, named.is_empty())),
+        })
+    }
+
+    /// The plan nodes that a child fulfils.
+    fn fulfilled(&mut self, named: &[PlanId], child: &Child<'_>) -> ReadResult<Matched> {
         let mut matched = Matched::default();
-        for &id in &named {
+        let Some(plan) = self.filter.as_ref().map(|filter| filter.plan) else {
+            return Ok(matched);
+        };
+        for &id in named {
             if self.fulfils(&plan.node(id).conditions, child)? {
                 matched.is_selected |= plan.node(id).selects;
                 matched.active.push(id);
             }
         }
-        Ok(match is_inherited || !matched.active.is_empty() {
-            true => Match::Enter(matched),
-            false => Match::Skip(self.skip(child.key, named.is_empty())),
-        })
+        Ok(matched)
     }
 
     /// What the filter selects of a container that is not stored.
@@ -116,13 +125,7 @@ impl ResourceReader<'_> {
         let named: Vec<PlanId> = active
             .flat_map(|&id| plan.children_of(id, child.node.id))
             .collect();
-        let mut matched = Matched::default();
-        for id in named {
-            if self.fulfils(&plan.node(id).conditions, child)? {
-                matched.is_selected |= plan.node(id).selects;
-                matched.active.push(id);
-            }
-        }
+        let matched = self.fulfilled(&named, child)?;
         let is_entered = is_inherited || !matched.active.is_empty();
         Ok(is_entered.then_some(matched))
     }

@@ -155,7 +155,7 @@ impl ResourceReader<'_> {
                 false => self.is_shown_empty(node, stored),
             }
             && self.passes_origin(self.state.schema().node(node), origin.unwrap_or_default())
-            && (access != NodeAccess::Denied || (!is_np_container && self.shows_denied(&new)?));
+            && (access != NodeAccess::Denied || self.shows_denied(&new)?);
         let filter = match is_fully_selected && self.selection.depth.is_none() {
             true => FrameFilter::default(),
             false => self.frame_filter(new.matched, (stored == Stored::Yes).then_some(key))?,

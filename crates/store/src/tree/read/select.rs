@@ -69,8 +69,7 @@ impl ResourceReader<'_> {
         if self.filter.is_none() {
             return (self.depth_below(), self.is_fully_selected(node));
         }
-        let is_inherited = self.is_whole() && (self.is_within_depth() || self.is_beyond_unsent());
-        match (matched.is_selected, is_inherited) {
+        match (matched.is_selected, self.inherits_selection()) {
             (true, _) => (1, true),
             (false, true) => (self.depth_below(), true),
             (false, false) => (1, false),

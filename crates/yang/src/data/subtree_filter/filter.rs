@@ -48,16 +48,22 @@ pub struct ContentMatch {
     pub(super) names: ValueNames,
 }
 
-/// A prefix, none for the default namespace, and the namespace that is declared for it.
-pub type DeclaredNamespace = (Option<Box<str>>, Box<str>);
-
 /// How the names in a value are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ValueNames {
     /// With module names (RFC 7951 §6.8).
     Modules,
-    /// With these prefixes of the document and their namespaces; `None` is the default namespace.
-    Prefixes(Box<[DeclaredNamespace]>),
+    /// With these prefixes of the document.
+    Prefixes(Box<[NamespaceBinding]>),
+}
+
+/// A namespace declaration that is in scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespaceBinding {
+    /// The prefix; `None` for the default namespace.
+    pub prefix: Option<Box<str>>,
+    /// The namespace.
+    pub namespace: Box<str>,
 }
 
 impl SubtreeFilter {
@@ -105,7 +111,7 @@ impl FilterNode {
     pub(super) fn is_named(&self, schema: &Schema, node: NodeId) -> bool {
         let node = schema.node(node);
         let namespace = &schema.module(node.module).namespace;
-        let is_in = |wanted: &str| *wanted == **namespace;
+        let is_in = |wanted: &str| wanted == &**namespace;
         self.name == node.name && self.namespace.as_deref().is_none_or(is_in)
     }
 }
@@ -137,13 +143,13 @@ impl ContentMatch {
         let namespace = |prefix: Option<&str>| {
             let declared = prefixes
                 .iter()
-                .find(|(other, _)| other.as_deref() == prefix);
+                .find(|binding| binding.prefix.as_deref() == prefix);
             let module = || match prefix {
                 Some(name) => schema.module_by_name(name),
                 None => Some(node.module),
             };
             match declared {
-                Some((_, namespace)) => Some(&**namespace),
+                Some(binding) => Some(&*binding.namespace),
                 None => module().map(|module| &*schema.module(module).namespace),
             }
         };

@@ -9,6 +9,6 @@ mod read_json;
 mod read_xml;
 
 pub use filter::{
-    ContentMatch, DeclaredNamespace, FilterContent, FilterNode, SUBTREE_FILTER_DEPTH_MAX,
+    ContentMatch, FilterContent, FilterNode, NamespaceBinding, SUBTREE_FILTER_DEPTH_MAX,
     SUBTREE_FILTER_NODES_MAX, SubtreeFilter,
 };

@@ -5,7 +5,7 @@ use quick_xml::name::{Namespace, NamespaceResolver, PrefixDeclaration, ResolveRe
 use quick_xml::reader::NsReader;
 
 use super::filter::{
-    ContentMatch, DeclaredNamespace, FilterContent, FilterNode, Size, SubtreeFilter, ValueNames,
+    ContentMatch, FilterContent, FilterNode, NamespaceBinding, Size, SubtreeFilter, ValueNames,
 };
 use crate::error::{DataError, ErrorTag};
 
@@ -131,13 +131,16 @@ impl ElementContent {
 }
 
 /// The prefixes in scope, the innermost declaration of each first.
-fn prefixes(scope: &NamespaceResolver) -> Box<[DeclaredNamespace]> {
-    let bindings = scope.bindings();
-    let pairs = bindings.map(|(prefix, Namespace(namespace))| match prefix {
-        PrefixDeclaration::Default => (None, namespace.into()),
-        PrefixDeclaration::Named(prefix) => (Some(prefix.into()), namespace.into()),
+fn prefixes(scope: &NamespaceResolver) -> Box<[NamespaceBinding]> {
+    let bindings = scope.bindings().map(|(prefix, Namespace(namespace))| {
+        let prefix = match prefix {
+            PrefixDeclaration::Default => None,
+            PrefixDeclaration::Named(prefix) => Some(prefix.into()),
+        };
+        let namespace = namespace.into();
+        NamespaceBinding { prefix, namespace }
     });
-    pairs.collect()
+    bindings.collect()
 }
 
 /// The character of a reference.
