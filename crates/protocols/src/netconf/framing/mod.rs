@@ -2,15 +2,8 @@
 
 mod decode;
 mod encode;
+mod kind;
 
 pub use decode::{Decoder, FramingError, Part};
 pub use encode::MessageWriter;
-
-/// How messages are separated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// By `]]>]]>` (§4.3): `hello`, and all messages of `base:1.0`.
-    EndOfMessage,
-    /// In chunks (§4.2): `base:1.1`.
-    Chunked,
-}
+pub use kind::Framing;
