@@ -21,7 +21,7 @@ def connect():
 with connect() as one:
     one.edit_config(config("<title>é</title>"), target="candidate")
     one.commit()
-    assert "é" in one.get_config(source="running").data_xml.decode()
+    assert "é" in "".join(one.get_config(source="running").data_ele.itertext())
     one.edit_config(config("<title>two</title>"), target="candidate")
     one.commit(confirmed=True, confirm_timeout=100)
     one.commit()
@@ -32,12 +32,13 @@ with connect() as one:
         one.edit_config(config(f"<e><k>k{number}</k></e>"), target="running")
     assert one.get_config(source="running").data_xml.decode().count("<k>") == 50
     with connect() as two:
-        with one.locked(target="running"):
-            try:
-                two.lock(target="running")
-                raise AssertionError("locked twice")
-            except RpcError as error:
-                assert error.tag == "lock-denied", error
+        one.lock(target="running")
+        try:
+            two.lock(target="running")
+            raise AssertionError("locked twice")
+        except RpcError as error:
+            assert error.tag == "lock-denied", error
+        one.unlock(target="running")
     one.create_subscription()
     one.edit_config(config("<title>three</title>"), target="running")
     notification = one.take_notification(True)

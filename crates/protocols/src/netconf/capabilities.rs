@@ -7,7 +7,7 @@ use super::message::{BASE_1_0, BASE_1_1};
 use super::server::Inner;
 
 /// The capabilities that do not depend on the models.
-const FIXED: [&str; 13] = [
+const FIXED: [&str; 15] = [
     // Some clients expect the versions of the protocol first.
     BASE_1_0,
     BASE_1_1,
@@ -20,6 +20,8 @@ const FIXED: [&str; 13] = [
     "urn:ietf:params:netconf:capability:xpath:1.0",
     "urn:ietf:params:netconf:capability:with-defaults:1.0?basic-mode=explicit&also-supported=report-all,report-all-tagged,trim",
     "urn:ietf:params:netconf:capability:with-operational-defaults:1.0?basic-mode=explicit&also-supported=report-all,report-all-tagged,trim",
+    "urn:ietf:params:netconf:capability:notification:1.0",
+    "urn:ietf:params:netconf:capability:interleave:1.0",
     "urn:ietf:params:netconf:capability:partial-lock:1.0",
     // libnetconf2 looks for this URI with a parameter before it requests schemas.
     "urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring?module=ietf-netconf-monitoring&revision=2010-10-04",

@@ -157,7 +157,7 @@ fn established_subscriptions_are_modified_and_deleted() {
     let mut client = fixture.session();
     let namespace = "urn:ietf:params:xml:ns:yang:ietf-subscribed-notifications";
     let reply = client.rpc(&format!(
-        "<establish-subscription xmlns=\"{namespace}\"><stream>NETCONF</stream><stream-xpath-filter xmlns:m=\"urn:m\">/m:alarm[m:number > 5]</stream-xpath-filter></establish-subscription>"
+        "<establish-subscription xmlns=\"{namespace}\"><stream>NETCONF</stream><stream-xpath-filter xmlns:m=\"urn:espalier:module:m\">/m:alarm[m:number > 5]</stream-xpath-filter></establish-subscription>"
     ));
     let found = reply.split_once("<id xmlns");
     let (_, rest) = found.unwrap_or_else(|| panic!("{reply}"));
@@ -167,7 +167,7 @@ fn established_subscriptions_are_modified_and_deleted() {
     }
     assert_eq!(alarms(&mut client, 1), ["6"]);
     client.send_request(&format!(
-        "<modify-subscription xmlns=\"{namespace}\"><id>{id}</id><stream-xpath-filter xmlns:m=\"urn:m\">/m:alarm[m:number &lt; 5]</stream-xpath-filter></modify-subscription>"
+        "<modify-subscription xmlns=\"{namespace}\"><id>{id}</id><stream-xpath-filter xmlns:m=\"urn:espalier:module:m\">/m:alarm[m:number &lt; 5]</stream-xpath-filter></modify-subscription>"
     ));
     let messages: Vec<String> = (0..2).filter_map(|_| client.receive()).collect();
     assert!(

@@ -54,7 +54,11 @@ pub(super) fn edit_data(running: &SessionDatastore, operation: &Element<'_>) -> 
     let names = ["datastore", "default-operation", "config", "url"];
     let parameters = Parameters::of(operation, &names)?;
     let target = parameters.identified_datastore(running)?;
-    if let Some(reason) = target.datastore().edits_rejected() {
+    let rejected = match target.datastore() {
+        Datastore::Operational => Some("operational is read-only"),
+        datastore => datastore.edits_rejected(),
+    };
+    if let Some(reason) = rejected {
         return Err(invalid(reason, "datastore").into());
     }
     let test = match target.datastore() {

@@ -251,8 +251,7 @@ impl<R: SessionRunner> Handler for SshHandler<R> {
         }
     }
 
-    // All other requests are refused: without an answer, clients would wait for one.
-
+    /// Accepted without effect: scrapli forces a terminal, and hangs up without one.
     async fn pty_request(
         &mut self,
         channel: ChannelId,
@@ -264,8 +263,10 @@ impl<R: SessionRunner> Handler for SshHandler<R> {
         _modes: &[(Pty, u32)],
         session: &mut Session,
     ) -> Result<(), Self::Error> {
-        session.channel_failure(channel)
+        session.channel_success(channel)
     }
+
+    // All other requests are refused: without an answer, clients would wait for one.
 
     async fn x11_request(
         &mut self,
