@@ -112,7 +112,7 @@ assert "rpc-reply" in two.get_config(source="running").xml
 # Every schema.
 state = one.get().data_ele
 schemas = state.findall(f".//{{{MONITORING}}}schema")
-assert len(schemas) > 5
+assert schemas
 for schema in schemas:
     text = one.get_schema(
         schema.findtext(f"{{{MONITORING}}}identifier"),
