@@ -2,13 +2,11 @@
 
 use espalier_service::{ChangeNote, SessionDatastore};
 use espalier_store::{Datastore, Edit, Error, ErrorOption, LoadMode, LoadOptions, TestOption};
-use espalier_yang::data::{
-    Accept, DataTree, MetadataMode, Operation, ParseError, ParseOptions, Root, TreeBuilder, xml,
-};
+use espalier_yang::data::{Accept, DataTree, MetadataMode, Operation, ParseOptions, Root};
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
 use super::output::{Output, Result};
-use super::parameters::{Parameters, invalid, named_datastore, protocol_error};
+use super::parameters::{Parameters, document_tree, invalid, named_datastore, protocol_error};
 use crate::netconf::message::{BASE_NAMESPACE, Element};
 
 /// Commits of these operations have no comment.
@@ -107,18 +105,7 @@ fn config_tree(schema: &Schema, config: &Element<'_>) -> Result<DataTree> {
         metadata: MetadataMode::Kept,
         ..ParseOptions::default()
     };
-    let mut builder = TreeBuilder::new();
-    match xml::parse(
-        schema,
-        Root::Datastore,
-        document.as_bytes(),
-        &mut builder,
-        &options,
-    ) {
-        Ok(()) => Ok(builder.finish().map_err(Error::from)?),
-        Err(ParseError::Invalid(errors)) => Err(errors.into()),
-        Err(error) => Err(Error::from(error).into()),
-    }
+    document_tree(schema, Root::Datastore, &document, &options)
 }
 
 /// `delete-config` (RFC 6241 §7.4).

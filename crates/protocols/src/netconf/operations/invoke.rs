@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
 use espalier_service::operations::input_of;
-use espalier_store::Error;
-use espalier_yang::data::{Content, DataTree, ParseError, ParseOptions, Root, TreeBuilder, xml};
+use espalier_yang::data::{Content, DataTree, ParseOptions, Root};
 use espalier_yang::schema::XmlPrefixes;
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, NodeKind, Schema, Step};
 
 use super::output::{Output, Result};
-use super::parameters::protocol_error;
+use super::parameters::{document_tree, protocol_error};
 use super::subscribe::{SUBSCRIBED_NAMESPACE, established};
 use crate::netconf::message::{BASE_NAMESPACE, Element};
 
@@ -192,11 +191,5 @@ fn input(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> R
         place: path.clone(),
         ..ParseOptions::default()
     };
-    let mut builder = TreeBuilder::new();
-    let root = Root::Resource(input);
-    match xml::parse(schema, root, document.as_bytes(), &mut builder, &options) {
-        Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish().map_err(Error::from)?),
-        Err(ParseError::Invalid(errors)) => Err(errors.into()),
-        Err(error) => Err(Error::from(error).into()),
-    }
+    document_tree(schema, Root::Resource(input), &document, &options)
 }

@@ -1,8 +1,9 @@
 //! The parameters of operations.
 
 use espalier_service::SessionDatastore;
-use espalier_store::{Datastore, WithDefaults};
-use espalier_yang::{DataError, ErrorTag, ErrorType};
+use espalier_store::{Datastore, Error, WithDefaults};
+use espalier_yang::data::{DataTree, ParseError, ParseOptions, Root, TreeBuilder, xml};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Schema};
 
 use super::output::Result;
 use crate::netconf::message::Element;
@@ -169,4 +170,22 @@ pub(super) fn invalid(message: impl Into<String>, element: &str) -> DataError {
 
 pub(super) fn protocol_error(tag: ErrorTag, message: impl Into<String>) -> DataError {
     DataError::new(tag, message).of_type(ErrorType::Protocol)
+}
+
+/// The nodes in a document that was made of a parameter.
+///
+/// # Errors
+/// Those of the document; `too-big` for one of too many nodes.
+pub(super) fn document_tree(
+    schema: &Schema,
+    root: Root,
+    document: &str,
+    options: &ParseOptions,
+) -> Result<DataTree> {
+    let mut builder = TreeBuilder::new();
+    match xml::parse(schema, root, document.as_bytes(), &mut builder, options) {
+        // A builder stops its source at its limit, and has the error of that.
+        Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish().map_err(Error::from)?),
+        Err(error) => Err(Error::from(error).into()),
+    }
 }

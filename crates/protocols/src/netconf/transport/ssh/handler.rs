@@ -230,13 +230,10 @@ impl<R: SessionRunner> Handler for SshHandler<R> {
         &mut self,
         channel: ChannelId,
         _code: u32,
-        _data: &[u8],
+        data: &[u8],
         session: &mut Session,
     ) -> Result<(), Self::Error> {
-        match self.waiting.remove(&channel) {
-            Some(_) => session.close(channel),
-            None => Ok(()),
-        }
+        self.data(channel, data, session).await
     }
 
     async fn subsystem_request(
