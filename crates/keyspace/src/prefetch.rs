@@ -25,6 +25,14 @@ impl PrefetchList {
         self.ranges.push((range, keys));
     }
 
+    /// Sorts the reads, and removes those that were added before.
+    pub fn remove_repeated(&mut self) {
+        self.keys.sort_unstable();
+        self.keys.dedup();
+        self.ranges.sort_unstable();
+        self.ranges.dedup();
+    }
+
     /// The keys, in the order they were added.
     pub fn keys(&self) -> &[Vec<u8>] {
         &self.keys

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use espalier_keyspace::{Batch, Driver, Error, ErrorKind, OperationRef, Snapshot};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::commit_run::{CommitRun, RunChanges};
 use crate::overlay::{Changes, Overlay};
 
 /// The maximum size of a commit that shares a write: 256 KiB.
@@ -43,6 +44,8 @@ struct GroupsState {
     /// The group that is being written.
     in_flight: Option<InFlight>,
     open: Option<OpenGroup>,
+    /// What the snapshots of the runs lack.
+    runs: Vec<Arc<RunChanges>>,
 }
 
 /// A group that is being written.
@@ -105,6 +108,24 @@ impl CommitGroups {
         }
     }
 
+    /// Begins a run of decisions on one snapshot, which `snapshot` takes.
+    ///
+    /// # Errors
+    /// Those of `snapshot`.
+    pub fn begin_run<E>(
+        self: &Arc<Self>,
+        snapshot: impl FnOnce() -> Result<Box<dyn Snapshot + Send>, E>,
+    ) -> Result<CommitRun, E> {
+        let changes = Arc::<RunChanges>::default();
+        // Before the snapshot is taken, which may lack what is written from now on.
+        self.state.lock().runs.push(Arc::clone(&changes));
+        let ended = RunEnd {
+            groups: Arc::clone(self),
+            changes,
+        };
+        Ok(CommitRun::new(snapshot()?, ended))
+    }
+
     /// Waits until every commit that was decided is made or has failed. None is decided until the result is dropped.
     pub fn lock(&self) -> MutexGuard<'_, ()> {
         let guard = self.deciding.lock();
@@ -155,6 +176,19 @@ impl CommitGroups {
     }
 }
 
+/// Ends a run when it is dropped.
+pub(crate) struct RunEnd {
+    groups: Arc<CommitGroups>,
+    changes: Arc<RunChanges>,
+}
+
+impl Drop for RunEnd {
+    fn drop(&mut self) {
+        let mut state = self.groups.state.lock();
+        state.runs.retain(|run| !Arc::ptr_eq(run, &self.changes));
+    }
+}
+
 /// The write of a group. Dropping it ends it, also in a panic.
 struct Write<'a> {
     groups: &'a CommitGroups,
@@ -165,9 +199,14 @@ struct Write<'a> {
 impl Drop for Write<'_> {
     fn drop(&mut self) {
         let mut state = self.groups.state.lock();
-        state.in_flight = None;
-        if !matches!(self.result, Outcome::Made) {
+        let written = state.in_flight.take();
+        if matches!(self.result, Outcome::Made) {
+            let changes = written.iter().map(|group| &group.changes);
+            changes.for_each(|changes| state.runs.iter().for_each(|run| run.add(changes)));
+        } else {
             state.failures += 1;
+            // Another process may have been faster.
+            state.runs.clear();
             if let Some(open) = state.open.take() {
                 open.outcome.decide(Outcome::Void);
             }
@@ -218,6 +257,17 @@ impl<'a> Deciding<'a> {
         pending.fold(snapshot, |below, changes| {
             Box::new(Overlay::with(below, changes))
         })
+    }
+
+    /// The snapshot of a run, with what was written since; [`Self::over`] has the rest. `None` if the run is of other trees, or
+    /// a commit failed since it began, or another decision has the snapshot.
+    pub fn snapshot_of(&self, run: &CommitRun) -> Option<Box<dyn Snapshot + Send>> {
+        let RunEnd { groups, changes } = run.end();
+        let state = self.groups.state.lock();
+        let is_valid = Arc::ptr_eq(groups, self.groups)
+            && state.failures == self.failures
+            && state.runs.iter().any(|run| Arc::ptr_eq(run, changes));
+        is_valid.then(|| run.snapshot(changes)).flatten()
     }
 
     /// Waits until the commits that were decided before are made. `false` if one of them failed.

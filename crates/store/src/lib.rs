@@ -15,6 +15,7 @@ mod catalog;
 mod check;
 mod clock;
 mod commit_groups;
+mod commit_run;
 mod compiled_schema_set;
 mod error;
 mod fragment;
@@ -38,8 +39,11 @@ pub use access::{
 };
 pub use catalog::{AnchorInfo, SchemaSetInfo, Validation};
 pub use clock::{BOOT_BYTES, CLOCK_STEP_MAX, Clock, SystemClock, Timestamp, Uptime};
+pub use commit_run::CommitRun;
 pub use error::{Error, Result, anchor_list};
-pub use espalier_keyspace::{Error as EngineError, ErrorKind as EngineErrorKind};
+pub use espalier_keyspace::{
+    Error as EngineError, ErrorKind as EngineErrorKind, Prefetch, PrefetchList,
+};
 pub use reported::{Cause, INTERNAL, NO_SUCH_VERSION, Reported};
 pub use store::{CatalogState, Store};
 pub use subspace::Subspace;

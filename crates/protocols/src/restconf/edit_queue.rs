@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
+use espalier_store::{CommitRun, Prefetch, PrefetchList};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::task::spawn_blocking;
 
@@ -15,8 +16,14 @@ const THREADS_MAX: usize = 2;
 
 /// An edit that waits. It has the place of its result.
 pub(super) trait QueuedEdit: Send {
+    /// Lists what the edit will read.
+    fn expect_reads(&self, expected: &mut PrefetchList);
+
+    /// Begins a run of a number of edits of the same datastore, if that saves round trips.
+    fn begin_run(&self, edits: usize, expect: Prefetch<'_>) -> Option<CommitRun>;
+
     /// Decides the edit. `None` if it has its result already.
-    fn begin(self: Box<Self>) -> Option<Box<dyn BegunEdit>>;
+    fn begin(self: Box<Self>, run: Option<&CommitRun>) -> Option<Box<dyn BegunEdit>>;
 }
 
 /// An edit that is decided.
@@ -108,10 +115,20 @@ impl Thread {
     fn run(mut self) {
         loop {
             let mut begun = Vec::new();
-            while begun.len() < EDITS_BEGUN_MAX
-                && let Some(edit) = self.next()
+            while let edits = self.next(EDITS_BEGUN_MAX - begun.len())
+                && let Some((first, others)) = edits.split_first()
             {
-                begun.extend(edit.begin());
+                let expect = |expected: &mut PrefetchList| {
+                    edits.iter().for_each(|edit| edit.expect_reads(expected));
+                };
+                let run = match others {
+                    [] => None,
+                    _ => first.begin_run(edits.len(), &expect),
+                };
+                let decided = edits
+                    .into_iter()
+                    .filter_map(|edit| edit.begin(run.as_ref()));
+                begun.extend(decided);
             }
             self.stop_deciding();
             // In order: the first of a group writes it.
@@ -122,8 +139,11 @@ impl Thread {
         }
     }
 
-    fn next(&self) -> Option<Box<dyn QueuedEdit>> {
-        self.queue.0.lock().waiting.pop_front()
+    /// Takes the edits that wait, at most `edits_max`.
+    fn next(&self, edits_max: usize) -> Vec<Box<dyn QueuedEdit>> {
+        let waiting = &mut self.queue.0.lock().waiting;
+        let count = waiting.len().min(edits_max);
+        waiting.drain(..count).collect()
     }
 
     /// Lets another thread decide while this one waits for a write.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use espalier_keyspace::{Prefetch, PrefetchList};
 use espalier_store::{
-    BegunCommit, Commit, CommitOptions, Datastore, Edit, EditReport, ErrorOption, Guard,
+    BegunCommit, Commit, CommitOptions, CommitRun, Datastore, Edit, EditReport, ErrorOption, Guard,
     LoadOptions, LoadReport, Result, Selection, TestOption,
 };
 use espalier_yang::data::TreeBuilder;
@@ -48,6 +49,7 @@ impl SessionDatastore {
         edits: &[Edit],
         note: ChangeNote<'_>,
         guard: Option<Guard<'_>>,
+        run: Option<&CommitRun>,
     ) -> Option<BegunChange> {
         let access = self.access().ok()?;
         self.require_change().ok()?;
@@ -58,8 +60,18 @@ impl SessionDatastore {
             guard,
             ..self.commit_options(&author, note)
         };
-        let commit = self.tree.begin_commit(&edits, options)?;
+        let commit = self.tree.begin_commit(&edits, options, run)?;
         Some(BegunChange { commit, access })
+    }
+
+    /// Begins a run of commits; see [`Tree::begin_run`](espalier_store::Tree::begin_run).
+    pub fn begin_run(&self, commits: usize, expect: Prefetch<'_>) -> Option<CommitRun> {
+        self.tree.begin_run(commits, expect)
+    }
+
+    /// Lists what a commit of edits will read, for [`Self::begin_run`].
+    pub fn expect_reads(&self, edits: &[Edit], expected: &mut PrefetchList) {
+        self.tree.expect_reads(edits, expected);
     }
 
     /// Waits until a commit of the same edits is written that this thread began. `None` if it has to be made by

@@ -16,6 +16,7 @@ use super::prefetch::expect_edit_reads;
 use super::proposal::Proposal;
 use super::tree::Tree;
 use super::view::View;
+use crate::commit_run::CommitRun;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 
@@ -48,7 +49,14 @@ impl Tree {
     /// `None` if that is not possible at once, as if another thread decides a commit, a subscriber takes part in commits,
     /// or the commit is large: then [`Self::commit`] makes it. Before that, and before it waits for any other commit to
     /// the same store, the thread must have finished all commits that it has begun, in order.
-    pub fn begin_commit(&self, edits: &[Edit], options: CommitOptions<'_>) -> Option<BegunCommit> {
+    ///
+    /// If it is of a run ([`Self::begin_run`]), it is decided on the snapshot of the run.
+    pub fn begin_commit(
+        &self,
+        edits: &[Edit],
+        options: CommitOptions<'_>,
+        run: Option<&CommitRun>,
+    ) -> Option<BegunCommit> {
         let is_edited = self.check_writable().is_ok()
             && self.datastore().edits_rejected().is_none()
             && !self.datastore().is_candidate()
@@ -60,9 +68,15 @@ impl Tree {
         let (edits, touch_scope) = self.scoped(edits);
         let of = (&**self.compiled(), self.id());
         let expect = |expected: &mut PrefetchList| expect_edit_reads(&edits, of, expected);
-        self.propose_and_begin(options, &expect, &mut |view| {
+        self.propose_and_begin(options, (&expect, run), &mut |view| {
             self.propose_edits(view, &edits, touch_scope)
         })
+    }
+
+    /// Lists what a commit of edits will read, for [`Self::begin_run`].
+    pub fn expect_reads(&self, edits: &[Edit], expected: &mut PrefetchList) {
+        let (edits, _) = self.scoped(edits);
+        expect_edit_reads(&edits, (&**self.compiled(), self.id()), expected);
     }
 
     /// Waits until a commit is written that this thread began. `None` if it has to be made by [`Self::commit`], because

@@ -38,9 +38,13 @@ use super::validate::{are_indexes_current, definition_key, rebuild, validate};
 use super::view::View;
 use crate::clock::Timestamp;
 use crate::commit_groups::{Alone, Deciding, Joined, Member, Observed};
+use crate::commit_run::CommitRun;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::subspace::Subspace;
+
+/// The rows that a small commit adds to the log: itself, and some changes.
+const LOG_ROWS: usize = 4;
 
 /// The version and the preconditions that a commit is based on.
 pub(super) struct Basis {
@@ -142,7 +146,7 @@ impl Tree {
     pub(super) fn propose_and_begin(
         &self,
         options: CommitOptions<'_>,
-        expect: Prefetch<'_>,
+        (expect, run): (Prefetch<'_>, Option<&CommitRun>),
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Option<BegunCommit> {
         let effect = ConfirmEffect::Edit;
@@ -151,10 +155,31 @@ impl Tree {
         }
         let deciding = self.store().commits(self.id()).try_decide()?;
         let mut decide = |snapshot| self.decide(snapshot, options, effect, propose);
-        match self.decide_in_group(deciding, expect, &mut decide) {
+        let snapshot = run.and_then(|run| deciding.snapshot_of(run));
+        let snapshot = snapshot.map_or_else(|| self.snapshot_with_indexes(expect), Ok);
+        match self.decide_in_group(deciding, snapshot.ok()?, &mut decide) {
             Ok(InGroup::Pending(pending)) => Some(pending),
             Ok(InGroup::Alone(..) | InGroup::Void) | Err(_) => None,
         }
+    }
+
+    /// Begins a run of a number of commits that were asked for before, with what they are expected to read. `None` if the
+    /// engine takes snapshots without waiting for others, or cannot take one now: each then takes its own.
+    pub fn begin_run(&self, commits: usize, expect: Prefetch<'_>) -> Option<CommitRun> {
+        let driver = self.store().driver();
+        if !driver.capability().remote {
+            return None;
+        }
+        let expect = |expected: &mut PrefetchList| {
+            expect(expected);
+            // Each may delete the oldest version.
+            expected.range(self.kept_log(), commits * LOG_ROWS);
+            expected.remove_repeated();
+        };
+        let groups = self.store().commits(self.id());
+        groups
+            .begin_run(|| self.snapshot_with_indexes(&expect))
+            .ok()
     }
 
     /// Commits in a group. `None` if it has to be decided again, alone: it failed, or what it was decided on did.
@@ -164,7 +189,8 @@ impl Tree {
         decide: Propose<'_, PreparedCommit, Error>,
     ) -> Result<Option<Commit>> {
         let deciding = self.store().commits(self.id()).decide();
-        match self.decide_in_group(deciding, expect, decide)? {
+        let snapshot = self.snapshot_with_indexes(expect)?;
+        match self.decide_in_group(deciding, snapshot, decide)? {
             InGroup::Pending(pending) => pending.settle(),
             InGroup::Alone(commit, alone) => {
                 let is_made = alone.write(&**self.store().driver())?;
@@ -178,12 +204,11 @@ impl Tree {
     fn decide_in_group<'a>(
         &self,
         mut deciding: Deciding<'a>,
-        expect: Prefetch<'_>,
+        snapshot: Box<dyn Snapshot + Send>,
         decide: Propose<'_, PreparedCommit, Error>,
     ) -> Result<InGroup<'a>> {
         let driver = self.store().driver();
         let has_pending = deciding.has_pending();
-        let snapshot = self.snapshot_with_indexes(expect)?;
         let version = snapshot.version();
         let (batch, prepared) = match decide(deciding.over(snapshot)) {
             Ok((batch, prepared)) if prepared.commit.is_changed => (batch, prepared),

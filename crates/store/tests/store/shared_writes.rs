@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use espalier_keyspace::{Driver, ErrorKind};
+use espalier_keyspace::{Capability, Driver, ErrorKind};
 use espalier_store::{
-    BegunCommit, CommitOptions, Edit, Error, Event, LoadOptions, Selection, Tree,
+    BegunCommit, CommitOptions, CommitRun, Edit, Error, Event, LoadOptions, Selection, Tree,
 };
 use espalier_testkit::documents::json_document;
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
@@ -33,8 +33,13 @@ const RUNS_VARIABLE: &str = "ESPALIER_SHARED_WRITES";
 
 fn slow(commit_ms: u64) -> (Arc<Faulty>, Tree) {
     let memory = espalier_drivers::open("memory:").unwrap();
-    let faulty = Faulty::new(memory).with_commit_time(Duration::from_millis(commit_ms));
-    let faulty = Arc::new(faulty);
+    // As behind a network: commits can be decided in runs.
+    let capability = Capability {
+        remote: true,
+        ..memory.capability()
+    };
+    let faulty = Faulty::new(memory).with_capability(capability);
+    let faulty = Arc::new(faulty.with_commit_time(Duration::from_millis(commit_ms)));
     let tree = open_tree(Arc::clone(&faulty) as Arc<dyn Driver>, MODEL);
     (faulty, tree)
 }
@@ -58,8 +63,13 @@ fn put(tree: &Tree, name: &str, value: &str) -> Result<u64, Error> {
 
 /// As [`put`]; the commit is begun and finished.
 fn put_begun(tree: &Tree, name: &str, value: &str) -> Result<u64, Error> {
+    put_in_run(tree, name, value, None)
+}
+
+/// As [`put_begun`], on the snapshot of a run.
+fn put_in_run(tree: &Tree, name: &str, value: &str, run: Option<&CommitRun>) -> Result<u64, Error> {
     with_edit(tree, name, value, &mut |edits, options| {
-        let begun = tree.begin_commit(edits, options);
+        let begun = tree.begin_commit(edits, options, run);
         let finished = begun.map(|begun| tree.finish_commit(begun));
         match finished.transpose()?.flatten() {
             Some(commit) => Ok(commit.version),
@@ -69,8 +79,12 @@ fn put_begun(tree: &Tree, name: &str, value: &str) -> Result<u64, Error> {
 }
 
 fn begin(tree: &Tree, name: &str, value: &str) -> Option<BegunCommit> {
+    begin_in(None, tree, name, value)
+}
+
+fn begin_in(run: Option<&CommitRun>, tree: &Tree, name: &str, value: &str) -> Option<BegunCommit> {
     with_edit(tree, name, value, &mut |edits, options| {
-        tree.begin_commit(edits, options)
+        tree.begin_commit(edits, options, run)
     })
 }
 
@@ -299,13 +313,17 @@ fn check_fault(random: &mut StdRng) {
     let failed = Mutex::new(Vec::new());
     driver.arm(fault.clone());
     let put_some = |thread: u64, number: u64| {
-        let put = if thread.is_multiple_of(2) {
-            put
-        } else {
-            put_begun
-        };
         let value = (1000 + number * THREADS + thread).to_string();
-        put(&tree, &name_of(thread, number), &value)
+        let name = name_of(thread, number);
+        match thread % 3 {
+            0 => put(&tree, &name, &value),
+            1 => put_begun(&tree, &name, &value),
+            _ => {
+                let run = tree.begin_run(2, &|_| {});
+                thread::yield_now();
+                put_in_run(&tree, &name, &value, run.as_ref())
+            }
+        }
     };
     let made = run_threads(&|thread, number| match put_some(thread, number) {
         Ok(version) => Some(version),
@@ -366,6 +384,38 @@ fn one_thread_begins_many_commits_that_are_written_together() {
     );
     assert_eq!(version(), Some(4));
     assert_eq!((driver.commits(), entries(&tree)), (before + 1, 4));
+    assert_sound(tree.store());
+}
+
+#[test]
+fn a_run_of_commits_has_what_was_written_since_it_began() {
+    let (_, tree) = slow(1);
+    let run = tree.begin_run(2, &|_| {});
+    assert!(run.is_some());
+    put(&tree, "a", "1000").unwrap();
+    let refused = put_in_run(&tree, "b", "1000", run.as_ref());
+    assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+    let begun = ["1001", "1002"].map(|value| begin_in(run.as_ref(), &tree, value, value).unwrap());
+    let made = begun.map(|begun| tree.finish_commit(begun).unwrap().unwrap().version);
+    assert_eq!(made, [2, 3]);
+    assert_eq!(put_in_run(&tree, "c", "1003", run.as_ref()).unwrap(), 4);
+    assert_sound(tree.store());
+}
+
+/// The snapshot of the run lacks the commit of the other process, and always will.
+#[test]
+fn a_run_ends_at_a_commit_of_another_process() {
+    let (driver, tree) = slow(1);
+    let other = open_store(driver);
+    let other = other
+        .tree("d", "a", espalier_store::Datastore::Running)
+        .unwrap();
+    let run = tree.begin_run(2, &|_| {});
+    put(&other, "a", "1000").unwrap();
+    let begun = begin_in(run.as_ref(), &tree, "b", "1001").unwrap();
+    assert_eq!(tree.finish_commit(begun).unwrap(), None);
+    let begun = begin_in(run.as_ref(), &tree, "b", "1001").unwrap();
+    assert_eq!(tree.finish_commit(begun).unwrap().unwrap().version, 2);
     assert_sound(tree.store());
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use espalier_service::{BegunChange, ChangeNote};
-use espalier_store::{Error, View};
+use espalier_store::{CommitRun, Error, View};
 use espalier_yang::{DataError, ErrorTag, InstancePath};
 use http::StatusCode;
 
@@ -46,10 +46,10 @@ impl Job {
     }
 
     /// Begins [`Self::commit`]; see [`Tree::begin_commit`](espalier_store::Tree::begin_commit).
-    pub(super) fn begin(&self, change: &Change) -> Option<BegunChange> {
+    pub(super) fn begin(&self, change: &Change, run: Option<&CommitRun>) -> Option<BegunChange> {
         let check = |view: &View| change.failure.keep(self.check(change, view));
         let of = &self.target.of;
-        of.begin_commit(&change.edits, self.note(), Some(&check))
+        of.begin_commit(&change.edits, self.note(), Some(&check), run)
     }
 
     /// Finishes a commit that was begun. `None` if it has to be made by [`Self::commit`].

@@ -1,6 +1,7 @@
 //! Small edits that wait in the queue of their anchor.
 
 use espalier_service::BegunChange;
+use espalier_store::{CommitRun, Prefetch, PrefetchList};
 use tokio::sync::oneshot;
 
 use super::change::Change;
@@ -34,8 +35,16 @@ impl Write {
     /// Makes the edit through a queue, unless it has to be made alone.
     pub(super) async fn queued(self: Box<Self>, queue: &EditQueue) -> Result<Finished> {
         let (result, finished) = oneshot::channel();
+        let change = match self.job.change(self.format, self.body.bytes()) {
+            Ok(change) => change,
+            Err(failure) => return Ok(Finished::Done(Err(failure))),
+        };
         let write = self;
-        queue.push(Box::new(Queued { write, result }));
+        queue.push(Box::new(Queued {
+            write,
+            change,
+            result,
+        }));
         // Only a panic, or a shutdown, drops the other side.
         finished.await.map_err(|error| Failure::internal(&error))
     }
@@ -44,28 +53,28 @@ impl Write {
 /// An edit that waits, and the place of its result.
 struct Queued {
     write: Box<Write>,
+    change: Change,
     result: oneshot::Sender<Finished>,
 }
 
 impl QueuedEdit for Queued {
-    fn begin(self: Box<Self>) -> Option<Box<dyn BegunEdit>> {
-        let write = &self.write;
-        let change = match write.job.change(write.format, write.body.bytes()) {
-            Ok(change) => change,
-            Err(failure) => {
-                self.send(Finished::Done(Err(failure)));
-                return None;
-            }
-        };
-        match write.job.begin(&change) {
+    fn expect_reads(&self, expected: &mut PrefetchList) {
+        let of = &self.write.job.target.of;
+        of.expect_reads(&self.change.edits, expected);
+    }
+
+    fn begin_run(&self, edits: usize, expect: Prefetch<'_>) -> Option<CommitRun> {
+        self.write.job.target.of.begin_run(edits, expect)
+    }
+
+    fn begin(self: Box<Self>, run: Option<&CommitRun>) -> Option<Box<dyn BegunEdit>> {
+        match self.write.job.begin(&self.change, run) {
             Some(commit) => Some(Box::new(Begun {
-                queued: self,
-                change,
+                queued: *self,
                 commit,
             })),
             None => {
-                let Self { write, result } = *self;
-                result.send(Finished::Alone(write)).ok();
+                self.send(Finished::Alone);
                 None
             }
         }
@@ -74,30 +83,23 @@ impl QueuedEdit for Queued {
 
 impl Queued {
     /// Gives the result to the caller, who may have stopped waiting.
-    fn send(self, finished: Finished) {
-        self.result.send(finished).ok();
+    fn send(self, finished: impl FnOnce(Box<Write>) -> Finished) {
+        self.result.send(finished(self.write)).ok();
     }
 }
 
 /// An edit that is decided.
 struct Begun {
-    queued: Box<Queued>,
-    change: Change,
+    queued: Queued,
     commit: BegunChange,
 }
 
 impl BegunEdit for Begun {
     fn finish(self: Box<Self>) {
-        let Self {
-            queued,
-            change,
-            commit,
-        } = *self;
-        let Queued { write, result } = *queued;
-        let finished = match write.job.finish(&change, commit) {
-            Some(done) => Finished::Done(done),
-            None => Finished::Alone(write),
-        };
-        result.send(finished).ok();
+        let Self { queued, commit } = *self;
+        match queued.write.job.finish(&queued.change, commit) {
+            Some(done) => queued.send(|_| Finished::Done(done)),
+            None => queued.send(Finished::Alone),
+        }
     }
 }
