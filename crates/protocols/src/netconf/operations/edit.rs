@@ -38,7 +38,8 @@ pub(super) fn edit_config(running: &SessionDatastore, operation: &Element<'_>) -
     ) {
         (2, _) => TestOption::TestOnly,
         // Constraints of a candidate are validated at the commit: clients build invalid states on the way there.
-        (_, Datastore::Candidate) | (1, _) => TestOption::Set,
+        (_, datastore) if datastore.is_candidate() => TestOption::Set,
+        (1, _) => TestOption::Set,
         _ => TestOption::TestThenSet,
     };
     // The document is one edit: whatever the option is, all of it is applied or nothing.
@@ -59,9 +60,9 @@ pub(super) fn edit_data(running: &SessionDatastore, operation: &Element<'_>) -> 
     if let Some(reason) = rejected {
         return Err(invalid(reason, "datastore").into());
     }
-    let test = match target.datastore() {
-        Datastore::Candidate => TestOption::Set,
-        _ => TestOption::TestThenSet,
+    let test = match target.datastore().is_candidate() {
+        true => TestOption::Set,
+        false => TestOption::TestThenSet,
     };
     edit(&target, &parameters, test)
 }
