@@ -111,15 +111,12 @@ impl SessionDatastore {
     /// # Errors
     /// `invalid-value` for a private candidate of a session without a name.
     pub fn sibling(&self, datastore: Datastore) -> Result<Self> {
-        let datastore = match datastore {
+        let (datastore, owner) = match datastore {
+            Datastore::PrivateCandidate => (datastore, self.session.owner()),
             Datastore::Candidate if self.session.has_private_candidate() => {
-                Datastore::PrivateCandidate
+                (Datastore::PrivateCandidate, self.session.owner())
             }
-            other => other,
-        };
-        let owner = match datastore {
-            Datastore::PrivateCandidate => self.session.owner(),
-            _ => "",
+            _ => (datastore, ""),
         };
         Ok(self.of_tree(self.tree.sibling_datastore(datastore, owner)?))
     }

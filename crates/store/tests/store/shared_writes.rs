@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use espalier_keyspace::{Capability, Driver, ErrorKind};
 use espalier_store::{
-    BegunCommit, CommitOptions, CommitRun, Edit, Error, Event, LoadOptions, Selection, Tree,
+    BegunCommit, CommitOptions, CommitRun, Datastore, Edit, Error, Event, LoadOptions, Selection,
+    Tree,
 };
 use espalier_testkit::documents::json_document;
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
@@ -42,6 +43,12 @@ fn slow(commit_ms: u64) -> (Arc<Faulty>, Tree) {
     let faulty = Arc::new(faulty.with_commit_time(Duration::from_millis(commit_ms)));
     let tree = open_tree(Arc::clone(&faulty) as Arc<dyn Driver>, MODEL);
     (faulty, tree)
+}
+
+/// The tree as another process has it.
+fn of_another_process(driver: Arc<Faulty>) -> Tree {
+    let store = open_store(driver);
+    store.tree("d", "a", Datastore::Running).unwrap()
 }
 
 fn name_of(thread: u64, number: u64) -> String {
@@ -267,10 +274,7 @@ fn loads_come_between() {
 #[test]
 fn conflicts_with_another_process_void_what_was_decided() {
     let (driver, tree) = slow(1);
-    let other = open_store(driver);
-    let other = other
-        .tree("d", "a", espalier_store::Datastore::Running)
-        .unwrap();
+    let other = of_another_process(driver);
     let made = run(&tree, &|thread, number| {
         let of = [&tree, &other][usize::from(thread % 4 == 0)];
         Some(add(of, thread, number).unwrap())
@@ -406,10 +410,7 @@ fn a_run_of_commits_has_what_was_written_since_it_began() {
 #[test]
 fn a_run_ends_at_a_commit_of_another_process() {
     let (driver, tree) = slow(1);
-    let other = open_store(driver);
-    let other = other
-        .tree("d", "a", espalier_store::Datastore::Running)
-        .unwrap();
+    let other = of_another_process(driver);
     let run = tree.begin_run(2, &|_| {});
     put(&other, "a", "1000").unwrap();
     let begun = begin_in(run.as_ref(), &tree, "b", "1001").unwrap();
