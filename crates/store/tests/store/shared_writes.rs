@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use espalier_keyspace::{Capability, Driver, ErrorKind};
 use espalier_store::{
-    BegunCommit, CommitOptions, CommitRun, Datastore, Edit, Error, Event, LoadOptions, Selection,
-    Tree,
+    BegunCommit, CommitOptions, CommitRun, Datastore, Edit, Error, Event, LoadOptions, Retention,
+    Selection, Tree,
 };
 use espalier_testkit::documents::json_document;
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
@@ -110,6 +110,33 @@ fn with_edit<T>(
     };
     let edit = Edit::merge(InstancePath::root(), document);
     act(&[edit], options)
+}
+
+fn keep(tree: &Tree, versions: u64) {
+    let retention = Retention {
+        versions,
+        age: None,
+    };
+    tree.set_retention(retention).unwrap();
+}
+
+/// The next commits delete all versions that exceed the retention, and leave no gap.
+fn assert_kept(tree: &Tree, versions: u64) {
+    let first = tree.view().unwrap().version().unwrap();
+    for number in first..first + 30 {
+        put(
+            tree,
+            &format!("kept-{number}"),
+            &(100_000 + number).to_string(),
+        )
+        .unwrap();
+    }
+    let commits = tree.history(None, usize::MAX).unwrap();
+    let found: Vec<_> = commits.iter().map(|commit| commit.version).collect();
+    let last = first + 30;
+    let expected = (last.saturating_sub(versions) + 1..=last).rev();
+    assert!(found.iter().copied().eq(expected), "{versions}: {found:?}");
+    assert_sound(tree.store());
 }
 
 fn entries(tree: &Tree) -> u64 {
@@ -283,6 +310,29 @@ fn conflicts_with_another_process_void_what_was_decided() {
     assert_sound(tree.store());
 }
 
+/// Versions that a write deletes are kept if it is not made; the next writes must find them again.
+#[test]
+fn a_write_that_is_not_made_deletes_no_versions() {
+    let (driver, tree) = slow(1);
+    let other = of_another_process(Arc::clone(&driver));
+    keep(&tree, 8);
+    run_threads(&|thread, number| {
+        let of = [&tree, &other][usize::from(thread % 4 == 0)];
+        Some(add(of, thread, number).unwrap())
+    });
+    assert_kept(&tree, 8);
+    driver.arm(Fault {
+        sites: vec![Site::Commit],
+        after: 1,
+        lasting: Lasting::ForEver,
+        kind: ErrorKind::Unavailable,
+    });
+    run_threads(&|thread, number| add(&tree, thread + THREADS, number + 1000).ok());
+    driver.disarm();
+    assert_kept(&other, 8);
+    assert_kept(&tree, 8);
+}
+
 fn random_fault(random: &mut StdRng) -> Fault {
     let kinds = [
         (Site::Commit, ErrorKind::Unavailable),
@@ -312,6 +362,8 @@ fn after_faults_acknowledged_commits_are_there_and_failed_ones_are_not() {
 
 fn check_fault(random: &mut StdRng) {
     let (driver, tree) = slow(1);
+    let kept = random.random_range(1..40);
+    keep(&tree, kept);
     let fault = random_fault(random);
     let is_unknown = AtomicBool::new(false);
     let failed = Mutex::new(Vec::new());
@@ -359,6 +411,7 @@ fn check_fault(random: &mut StdRng) {
     );
     assert_sound(tree.store());
     put(&tree, "after", "14").unwrap();
+    assert_kept(&tree, kept);
 }
 
 #[test]
