@@ -7,6 +7,7 @@
 //! | `connect.rs` | [`connect`], and [`CallHomeListener`] for servers that connect by themselves |
 //! | `ssh/`, `tls.rs` | the transports |
 //! | `session/` | [`Session`]: requests, replies, notifications |
+//! | [`operations`] | the elements of standard operations |
 //! | `reply.rs`, `rpc_error.rs` | [`Reply`], [`RpcError`] |
 //! | `limits.rs`, `error.rs` | [`ClientLimits`], [`ClientError`] |
 //!
@@ -30,6 +31,7 @@
 mod connect;
 mod error;
 mod limits;
+pub mod operations;
 mod reply;
 mod rpc_error;
 mod session;
