@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use espalier_terminal::{Failure, Result};
 use reedline::{
-    ColumnarMenu, Completer, Emacs, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder,
+    ColumnarMenu, Completer, CompletionResult, Emacs, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder,
     Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal,
     Span, Suggestion, default_emacs_keybindings,
 };
@@ -93,11 +93,11 @@ fn history() -> Option<FileBackedHistory> {
 struct Names;
 
 impl Completer for Names {
-    fn complete(&mut self, line: &str, position: usize) -> Vec<Suggestion> {
+    fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
         let begin = line.get(..position).unwrap_or(line);
         let word = begin.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let found = completions(begin).into_iter();
-        found
+        let found: Vec<_> = found
             .map(|(value, description)| Suggestion {
                 value,
                 description: Some(description),
@@ -105,7 +105,8 @@ impl Completer for Names {
                 append_whitespace: true,
                 ..Suggestion::default()
             })
-            .collect()
+            .collect();
+        CompletionResult::fresh(found)
     }
 }
 
