@@ -226,7 +226,7 @@ fn schemas_one_and_all() {
     assert_eq!(json["text"], MODEL);
     let json = served.netconf(&["get-schema", "--all", "modules", "--json"]).json();
     let files = json["files"].as_array().expect("files");
-    assert!(files.len() > 5 && files.contains(&"m.yang".into()), "{json}");
+    assert!(!files.is_empty() && files.contains(&"m.yang".into()), "{json}");
     for file in files {
         let name = format!("modules/{}", file.as_str().expect("a name"));
         assert!(served.sandbox.path(&name).exists(), "{name}");
@@ -241,23 +241,25 @@ fn notifications_past_and_new() {
     let served = Served::new();
     served.sandbox.write("alarm.json", r#"{"m:alarm":{"number":7}}"#);
     let notify = ["notify", "alarm.json", "--server", &served.server.url];
-    for filter in [&["--xpath", "/m:alarm"][..], &["--subtree", "<alarm xmlns='urn:m'/>"]] {
-        for operation in [&["subscribe"][..], &["subscribe", "--rfc8639"]] {
-            let running = [&["netconf", "unix:netconf.sock"], operation, filter].concat();
-            let running = [&running[..], &["--count", "1", "--json"]].concat();
-            let mut child = served.sandbox.command(&running);
-            let child = child.stdout(std::process::Stdio::piped()).spawn().expect("the binary");
-            // Until it has subscribed, notifications are not received.
-            let ended = std::thread::spawn(move || child.wait_with_output());
-            while !ended.is_finished() {
-                served.sandbox.run(&notify).ok();
-                std::thread::sleep(std::time::Duration::from_millis(100));
-            }
-            let output = ended.join().expect("a thread").expect("an end");
-            let line: Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
-            assert_eq!(line["name"], "alarm");
-            assert!(line["xml"].as_str().expect("XML").contains("<number>7</number>"), "{line}");
+    let subtree = ["--subtree", "<alarm xmlns='urn:m'/>"];
+    for arguments in [
+        &["--xpath", "/m:alarm"][..],
+        &subtree,
+        &[&["--rfc8639"], &subtree[..]].concat(),
+    ] {
+        let running = ["netconf", "unix:netconf.sock", "subscribe", "--count", "1", "--json"];
+        let mut child = served.sandbox.command(&[&running, arguments].concat());
+        let child = child.stdout(std::process::Stdio::piped()).spawn().expect("the binary");
+        // Until it has subscribed, notifications are not received.
+        let ended = std::thread::spawn(move || child.wait_with_output());
+        while !ended.is_finished() {
+            served.sandbox.run(&notify).ok();
+            std::thread::sleep(std::time::Duration::from_millis(100));
         }
+        let output = ended.join().expect("a thread").expect("an end");
+        let line: Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
+        assert_eq!(line["name"], "alarm", "{line}");
+        assert!(line["xml"].as_str().expect("XML").contains("<number>7</number>"), "{line}");
     }
     let replay = ["subscribe", "--start", "2020-01-01T00:00:00Z", "--stop", "2020-01-02T00:00:00Z"];
     let text = served.netconf(&replay).ok();

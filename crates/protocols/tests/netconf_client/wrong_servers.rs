@@ -12,7 +12,7 @@ fn short() -> ClientLimits {
     ClientLimits {
         hello_time_max: Duration::from_millis(300),
         message_pause_max: Duration::from_millis(300),
-        reply_time_max: Some(Duration::from_millis(300)),
+        reply_time_max: Some(Duration::from_millis(700)),
         hello_bytes_max: 10_000,
         close_time_max: Duration::from_millis(300),
         ..ClientLimits::default()

@@ -25,9 +25,19 @@ pub struct OutputForm {
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// The form of data: as the server sends them, or as JSON (RFC 7951), which needs the modules
-    #[arg(long, global = true, value_name = "FORM", default_value = "xml")]
-    pub output: DataForm,
+    /// The form of data: as the server sends them, or as JSON (RFC 7951), which needs the modules [default: xml]
+    #[arg(long, global = true, value_name = "FORM")]
+    pub output: Option<DataForm>,
+}
+
+impl OutputForm {
+    /// This form, with that of `others` where it has none.
+    pub fn over(&self, others: &Self) -> Self {
+        Self {
+            json: self.json || others.json,
+            output: self.output.or(others.output),
+        }
+    }
 }
 
 /// The form of data.

@@ -6,7 +6,9 @@ use clap::Args;
 use espalier_protocols::netconf_client::operations::{Filter, elements_of};
 use espalier_terminal::{Failure, Result};
 
+use super::context::Context;
 use super::payload::read_text;
+use super::server_modules::namespaces_of;
 
 /// Which data or notifications.
 #[derive(Args, Clone, Debug, Default)]
@@ -38,15 +40,24 @@ fn is_name(text: &str) -> bool {
 }
 
 impl FilterOptions {
-    /// The filter, if there is one. `capabilities` are those of the server, which name modules with their namespaces.
+    /// The filter, if there is one.
     ///
     /// # Errors
     /// The filter is no XML, or its file cannot be read.
-    pub fn filter(&self, capabilities: &[String]) -> Result<Option<Filter>> {
+    pub fn filter(&self, context: &Context) -> Result<Option<Filter>> {
         if let Some(expression) = &self.xpath {
+            let capabilities = &context.session.hello().capabilities;
+            let mut namespaces = self.namespaces(expression, capabilities);
+            let unknown = prefixes(expression).into_iter();
+            let unknown: Vec<_> = unknown
+                .filter(|prefix| namespaces.iter().all(|(known, _)| known != prefix))
+                .collect();
+            if !unknown.is_empty() {
+                namespaces.extend(namespaces_of(context, &unknown));
+            }
             return Ok(Some(Filter::Xpath {
                 expression: expression.clone(),
-                namespaces: self.namespaces(expression, capabilities),
+                namespaces,
             }));
         }
         let Some(subtree) = &self.subtree else {
@@ -61,8 +72,8 @@ impl FilterOptions {
         Ok(Some(Filter::Subtree(elements)))
     }
 
-    /// The namespaces of the prefixes: as given, else those of modules of these names. A prefix that is not known stays: the
-    /// server may know it.
+    /// The namespaces of the prefixes: as given, else those of modules of these names that the server announces, or that
+    /// this program has.
     fn namespaces(&self, expression: &str, capabilities: &[String]) -> Vec<(String, String)> {
         let mut all = self.namespace.clone();
         for prefix in prefixes(expression) {

@@ -74,7 +74,7 @@ pub fn print_reply(context: &Context, reply: &Reply) -> Result<()> {
 /// Those of the session, of the reply and of writing.
 pub fn print_data(context: &Context, operation: &str, file: &OutputFileOptions) -> Result<()> {
     file.check()?;
-    match (context.form.output, file.file()) {
+    match (context.form.output.unwrap_or_default(), file.file()) {
         (DataForm::Xml, Some(path)) => {
             let stream = context.begin(operation)?;
             let mut out = OutputFile::create(path)?;

@@ -32,7 +32,7 @@ impl ReadArguments {
     fn options(&self, context: &Context) -> Result<ReadOptions> {
         let mode = self.with_defaults.and_then(|mode| mode.to_possible_value());
         Ok(ReadOptions {
-            filter: self.filter.filter(&context.session.hello().capabilities)?,
+            filter: self.filter.filter(context)?,
             with_defaults: mode.map(|mode| mode.get_name().to_owned()),
         })
     }

@@ -148,6 +148,36 @@ fn implemented(context: &Context) -> Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
+/// The namespaces of modules, as the library of the server has them (RFC 8525, RFC 7895). A server without a library, or
+/// without a module, has fewer: it may know a prefix by itself.
+pub fn namespaces_of(context: &Context, names: &[String]) -> Vec<(String, String)> {
+    let module = |name: &String| format!("<module><name>{name}</name><namespace/></module>");
+    let modules: String = names.iter().map(module).collect();
+    let filter = format!(
+        "<yang-library xmlns=\"{LIBRARY}\"><module-set>{modules}</module-set></yang-library>\
+         <modules-state xmlns=\"{LIBRARY}\">{modules}</modules-state>"
+    );
+    let mut found = Vec::new();
+    let visited = context.request(get(filter)).and_then(|reply| {
+        let data = reply.data().map_err(malformed)?;
+        let mut visit = |module: &Element<'_>| {
+            let both = (child_text(module, "name")?, child_text(module, "namespace")?);
+            if let (Some(name), Some(namespace)) = both {
+                found.push((name, namespace));
+            }
+            Ok(())
+        };
+        each_below(&data, &["yang-library", "module-set", "module"], &mut visit)?;
+        each_below(&data, &["modules-state", "module"], &mut visit)
+    });
+    if let Err(failure) = visited {
+        tracing::debug!(%failure, "the library of the server was not read");
+    }
+    found.sort();
+    found.dedup_by(|one, other| one.0 == other.0);
+    found
+}
+
 fn get(subtree: String) -> String {
     operations::get(&ReadOptions {
         filter: Some(Filter::Subtree(subtree)),

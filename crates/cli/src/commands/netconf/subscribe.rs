@@ -63,7 +63,7 @@ impl Subscribe {
     pub fn run(&self, context: &Context) -> Result<()> {
         let options = SubscribeOptions {
             stream: self.stream.clone(),
-            filter: self.filter.filter(&context.session.hello().capabilities)?,
+            filter: self.filter.filter(context)?,
             start: self.start.clone(),
             stop: self.stop.clone(),
         };

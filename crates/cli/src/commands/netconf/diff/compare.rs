@@ -39,7 +39,7 @@ impl Comparison<'_> {
 
     fn instances<'d>(&self, node: NodeId, siblings: &'d [DataNode]) -> Instances<'d> {
         let found = siblings.iter().filter(|one| one.node == node);
-        let is_positional = self.schema.node(node).is_positional();
+        let is_positional = self.has_positions(node);
         found
             .zip(1_u64..)
             .map(|(one, position)| match is_positional {
@@ -150,14 +150,28 @@ impl Comparison<'_> {
         }
     }
 
+    /// Whether the user decides the order of the entries, which have keys.
     fn is_ordered_by_user(&self, node: NodeId) -> bool {
+        if self.has_positions(node) {
+            return false;
+        }
         let node = self.schema.node(node);
         let ordering = match &node.kind {
             NodeKind::List(list) => list.ordering,
             NodeKind::LeafList(list) => list.ordering,
             _ => return false,
         };
-        ordering == Ordering::User && !node.is_positional()
+        ordering == Ordering::User
+    }
+
+    /// Whether nothing but their positions distinguishes the entries of a list or leaf-list.
+    fn has_positions(&self, node: NodeId) -> bool {
+        let node = self.schema.node(node);
+        match &node.kind {
+            NodeKind::List(list) => list.keys.is_empty(),
+            NodeKind::LeafList(_) => !node.is_config,
+            _ => false,
+        }
     }
 }
 

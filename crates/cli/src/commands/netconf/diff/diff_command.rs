@@ -107,9 +107,8 @@ impl DiffCommand {
                 data_tree(schema, &data).map_err(|failure| failure.in_file(file))
             }
             Side::Server(context) => {
-                let capabilities = &context.session.hello().capabilities;
                 let options = ReadOptions {
-                    filter: self.filter.filter(capabilities)?,
+                    filter: self.filter.filter(context)?,
                     ..ReadOptions::default()
                 };
                 let reply = context.request(get_config(&self.source, &options))?;

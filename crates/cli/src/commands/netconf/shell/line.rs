@@ -4,17 +4,23 @@ use clap::{CommandFactory, Parser, Subcommand};
 use espalier_terminal::{Failure, Result};
 
 use super::words::split;
+use crate::commands::netconf::context::OutputForm;
 use crate::commands::netconf::operation::Operation;
 
 /// A line.
 #[derive(Parser, Debug)]
 #[command(
-    multicall = true,
+    name = "shell",
+    bin_name = "",
+    no_binary_name = true,
     disable_help_flag = true,
     about = "Operations of the session; COMMAND --help describes one",
     help_template = "{about}\n\n{subcommands}"
 )]
 pub struct Line {
+    #[command(flatten)]
+    pub form: OutputForm,
+
     #[command(subcommand)]
     pub command: Command,
 }
@@ -32,7 +38,7 @@ pub enum Command {
 /// What a line is.
 #[derive(Debug)]
 pub enum Parsed {
-    Command(Command),
+    Command(Command, OutputForm),
     /// The text of a help.
     Help(String),
     /// No words.
@@ -49,7 +55,7 @@ pub fn parse(line: &str) -> Result<Parsed> {
         return Ok(Parsed::Nothing);
     }
     match Line::try_parse_from(words) {
-        Ok(line) => Ok(Parsed::Command(line.command)),
+        Ok(line) => Ok(Parsed::Command(line.command, line.form)),
         Err(error) if error.use_stderr() => {
             let text = error.render().to_string();
             let message = text.strip_prefix("error: ").unwrap_or(&text);
@@ -95,8 +101,8 @@ mod tests {
     #[test]
     fn lines_are_the_operations_of_the_command_line() {
         Line::command().debug_assert();
-        for line in ["get-config --source candidate", "exit", "quit", "lock", "rpc 'a b.xml'"] {
-            assert!(matches!(parse(line), Ok(Parsed::Command(_))), "{line}");
+        for line in ["get-config --source candidate --json", "exit", "quit", "lock", "rpc 'a b.xml'"] {
+            assert!(matches!(parse(line), Ok(Parsed::Command(..))), "{line}");
         }
         for line in ["", "# comment"] {
             assert!(matches!(parse(line), Ok(Parsed::Nothing)), "{line}");

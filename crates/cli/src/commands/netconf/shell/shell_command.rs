@@ -104,17 +104,21 @@ fn interactive(context: &mut Context) -> Result<()> {
     }
 }
 
-fn run_line(context: &Context, line: &str) -> Result<Flow> {
+fn run_line(context: &mut Context, line: &str) -> Result<Flow> {
     match parse(line)? {
         Parsed::Nothing => Ok(Flow::Continue),
         Parsed::Help(text) => {
             write!(output::stdout(Form::Text), "{text}")?;
             Ok(Flow::Continue)
         }
-        Parsed::Command(Command::Exit) => Ok(Flow::End),
-        Parsed::Command(Command::Operation(operation)) => {
+        Parsed::Command(Command::Exit, _) => Ok(Flow::End),
+        Parsed::Command(Command::Operation(operation), form) => {
             operation.check()?;
-            operation.run(context)?;
+            let of_session = context.form.clone();
+            context.form = form.over(&of_session);
+            let done = operation.run(context);
+            context.form = of_session;
+            done?;
             Ok(Flow::Continue)
         }
     }
