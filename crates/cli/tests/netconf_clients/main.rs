@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "shared with the test `cli`, which uses all of it")]
 #[path = "../cli/process.rs"]
 mod process;
+mod yuma;
 
 use std::fs;
 use std::net::TcpListener;
@@ -12,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use process::{Sandbox, Server};
 
-const USER: &str = "maria";
-const PASSWORD: &str = "a long enough password";
+pub const USER: &str = "maria";
+pub const PASSWORD: &str = "a long enough password";
 
 /// The longest that a client may run.
 const CLIENT_MAX: Duration = Duration::from_secs(120);
@@ -27,7 +28,7 @@ const MODEL: &str = "module m {
 }";
 
 /// A server with a user, and the port of NETCONF over SSH.
-fn serve(sandbox: &Sandbox) -> (Server, u16) {
+pub fn serve(sandbox: &Sandbox) -> (Server, u16) {
     sandbox.write("m.yang", MODEL);
     let store = ["--store", "embedded:store"];
     sandbox.run(&[&["load", "-", "--yang", "m.yang"], &store[..]].concat());
@@ -43,7 +44,7 @@ fn serve(sandbox: &Sandbox) -> (Server, u16) {
     (sandbox.serve(&serve), port)
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
@@ -60,7 +61,7 @@ fn python_clients() -> PathBuf {
 }
 
 /// Runs a command, which must succeed in time; returns what it printed.
-fn run(command: &mut Command) -> String {
+pub fn run(command: &mut Command) -> String {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

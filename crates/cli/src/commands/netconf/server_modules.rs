@@ -117,22 +117,68 @@ pub fn fetch(context: &Context, module: &ServerModule) -> Result<String> {
     data.text().map_err(|error| malformed(error.into()))
 }
 
-/// The names of the modules that the server implements: as its library lists them (RFC 8525, RFC 7895), else as its hello
-/// does.
+/// The library of modules of a server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Library {
+    /// `yang-library` (RFC 8525).
+    Sets,
+    /// `modules-state` (RFC 7895).
+    State,
+    /// The capabilities have all modules (RFC 6020 §5.6.4).
+    None,
+}
+
+impl Library {
+    /// That of a server.
+    fn of(context: &Context) -> Self {
+        let hello = context.session.hello();
+        if hello.has("urn:ietf:params:netconf:capability:yang-library:1.1") {
+            return Self::Sets;
+        }
+        match hello.has("urn:ietf:params:netconf:capability:yang-library:1.0") || hello.has(LIBRARY) {
+            true => Self::State,
+            false => Self::None,
+        }
+    }
+
+    /// Calls `visit` with the modules that the server has, or with some of them. Only with what the server has, as yuma123
+    /// ends when it is not there.
+    fn each(
+        self,
+        context: &Context,
+        modules: &str,
+        visit: &mut dyn FnMut(&Element<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (filter, path) = match self {
+            Self::None => return Ok(()),
+            Self::Sets => (
+                format!(
+                    "<yang-library xmlns=\"{LIBRARY}\"><module-set>{modules}</module-set></yang-library>"
+                ),
+                &["yang-library", "module-set", "module"][..],
+            ),
+            Self::State => (
+                format!("<modules-state xmlns=\"{LIBRARY}\">{modules}</modules-state>"),
+                &["modules-state", "module"][..],
+            ),
+        };
+        let reply = context.request(get(filter))?;
+        let data = reply.data().map_err(malformed)?;
+        each_below(&data, path, visit)
+    }
+}
+
+/// The names of the modules that the server implements: as its library lists them, and as its hello does.
 fn implemented(context: &Context) -> Result<Vec<String>> {
-    let filter = format!(
-        "<yang-library xmlns=\"{LIBRARY}\"><module-set><module><name/></module></module-set></yang-library>\
-         <modules-state xmlns=\"{LIBRARY}\"><module><name/><conformance-type/></module></modules-state>"
-    );
+    let library = Library::of(context);
     let mut names = BTreeSet::new();
-    let reply = context.request(get(filter))?;
-    let data = reply.data().map_err(malformed)?;
-    each_below(&data, &["yang-library", "module-set", "module"], &mut |module| {
-        names.extend(child_text(module, "name")?);
-        Ok(())
-    })?;
-    each_below(&data, &["modules-state", "module"], &mut |module| {
-        if child_text(module, "conformance-type")?.as_deref() == Some("implement") {
+    let modules = match library {
+        Library::Sets => "<module><name/></module>",
+        Library::State | Library::None => "<module><name/><conformance-type/></module>",
+    };
+    library.each(context, modules, &mut |module| {
+        let conformance = child_text(module, "conformance-type")?;
+        if library == Library::Sets || conformance.as_deref() == Some("implement") {
             names.extend(child_text(module, "name")?);
         }
         Ok(())
@@ -148,27 +194,18 @@ fn implemented(context: &Context) -> Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
-/// The namespaces of modules, as the library of the server has them (RFC 8525, RFC 7895). A server without a library, or
-/// without a module, has fewer: it may know a prefix by itself.
+/// The namespaces of modules, as the library of the server has them. A server without a library, or without a module, has
+/// fewer: it may know a prefix by itself.
 pub fn namespaces_of(context: &Context, names: &[String]) -> Vec<(String, String)> {
     let module = |name: &String| format!("<module><name>{name}</name><namespace/></module>");
     let modules: String = names.iter().map(module).collect();
-    let filter = format!(
-        "<yang-library xmlns=\"{LIBRARY}\"><module-set>{modules}</module-set></yang-library>\
-         <modules-state xmlns=\"{LIBRARY}\">{modules}</modules-state>"
-    );
     let mut found = Vec::new();
-    let visited = context.request(get(filter)).and_then(|reply| {
-        let data = reply.data().map_err(malformed)?;
-        let mut visit = |module: &Element<'_>| {
-            let both = (child_text(module, "name")?, child_text(module, "namespace")?);
-            if let (Some(name), Some(namespace)) = both {
-                found.push((name, namespace));
-            }
-            Ok(())
-        };
-        each_below(&data, &["yang-library", "module-set", "module"], &mut visit)?;
-        each_below(&data, &["modules-state", "module"], &mut visit)
+    let visited = Library::of(context).each(context, &modules, &mut |module| {
+        let both = (child_text(module, "name")?, child_text(module, "namespace")?);
+        if let (Some(name), Some(namespace)) = both {
+            found.push((name, namespace));
+        }
+        Ok(())
     });
     if let Err(failure) = visited {
         tracing::debug!(%failure, "the library of the server was not read");
