@@ -10,8 +10,9 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
     DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
-    Locks, ModulesCommand, NetconfCommand, NetconfStdio, NotificationsCommand, Notify, Provide, Repair, Restore,
-    Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade, User, Validate,
+    Locks, ModulesCommand, NetconfCommand, NetconfStdio, NotificationsCommand, Notify, Provide,
+    Repair, Restore, Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade,
+    User, Validate,
 };
 use crate::logging;
 use crate::settings::Settings;

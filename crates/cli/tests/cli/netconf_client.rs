@@ -54,7 +54,14 @@ pub fn create_store(sandbox: &Sandbox) {
     sandbox.write("m.yang", MODEL);
     let data = r#"{"m:c":{"title":"first","e":[{"k":"a","v":1},{"k":"b","v":2},{"k":"c"}]}}"#;
     sandbox.write("data.json", data);
-    let load = ["load", "data.json", "--yang", "m.yang", "--store", "embedded:store"];
+    let load = [
+        "load",
+        "data.json",
+        "--yang",
+        "m.yang",
+        "--store",
+        "embedded:store",
+    ];
     sandbox.run(&load).ok();
 }
 
@@ -67,8 +74,14 @@ pub fn title(text: &str) -> String {
 fn hello_lists_the_capabilities() {
     let served = Served::new();
     let text = served.netconf(&["hello"]).ok();
-    assert!(text.starts_with("session ") && text.contains(", base 1.1\n"), "{text}");
-    assert!(text.contains("\nurn:ietf:params:netconf:capability:candidate:1.0\n"), "{text}");
+    assert!(
+        text.starts_with("session ") && text.contains(", base 1.1\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nurn:ietf:params:netconf:capability:candidate:1.0\n"),
+        "{text}"
+    );
     let hello = served.netconf(&["hello", "--json", "--base", "1.0"]).json();
     assert_eq!(hello["base"], "1.0");
     assert!(hello["session-id"].as_u64() > Some(0), "{hello}");
@@ -83,22 +96,52 @@ fn data_as_xml_and_json_with_filters() {
                     <k>b</k>\n      <v>2</v>\n    </e>\n  </c>\n</data>\n";
     let printed = served.netconf(&["get-config", "--subtree", subtree]).ok();
     assert_eq!(printed.replace("message-id=", ""), expected);
-    served.sandbox.write("filter.xml", format!("<filter>{subtree}</filter>"));
-    assert_eq!(served.netconf(&["get-config", "--subtree", "filter.xml"]).ok(), printed);
-    assert_eq!(served.netconf_with(&["get-config", "--subtree", "-"], subtree).ok(), printed);
+    served
+        .sandbox
+        .write("filter.xml", format!("<filter>{subtree}</filter>"));
+    assert_eq!(
+        served
+            .netconf(&["get-config", "--subtree", "filter.xml"])
+            .ok(),
+        printed
+    );
+    assert_eq!(
+        served
+            .netconf_with(&["get-config", "--subtree", "-"], subtree)
+            .ok(),
+        printed
+    );
     for xpath in [
         &["--xpath", "/m:c/m:e[m:k='b']"][..],
         &["--xpath", "/x:c/x:e[x:k='b']", "--namespace", "x=urn:m"],
     ] {
         let json = ["--output", "json"];
-        let data = served.netconf(&[&["get-config"], xpath, &json].concat()).json();
-        assert_eq!(data, serde_json::json!({"m:c": {"e": [{"k": "b", "v": 2}]}}));
+        let data = served
+            .netconf(&[&["get-config"], xpath, &json].concat())
+            .json();
+        assert_eq!(
+            data,
+            serde_json::json!({"m:c": {"e": [{"k": "b", "v": 2}]}})
+        );
     }
-    let data = served.netconf(&["get-data", "--datastore", "running", "--max-depth", "1"]).ok();
-    assert!(data.contains("ietf-netconf-nmda") && !data.contains("title"), "{data}");
-    let get = served.netconf(&["get", "--xpath", "/ietf-netconf-monitoring:netconf-state", "--json"]);
+    let data = served
+        .netconf(&["get-data", "--datastore", "running", "--max-depth", "1"])
+        .ok();
+    assert!(
+        data.contains("ietf-netconf-nmda") && !data.contains("title"),
+        "{data}"
+    );
+    let get = served.netconf(&[
+        "get",
+        "--xpath",
+        "/ietf-netconf-monitoring:netconf-state",
+        "--json",
+    ]);
     let get = get.json();
-    assert!(get["xml"].as_str().expect("XML").contains("<datastore>"), "{get}");
+    assert!(
+        get["xml"].as_str().expect("XML").contains("<datastore>"),
+        "{get}"
+    );
 }
 
 #[test]
@@ -107,10 +150,15 @@ fn files_have_the_data_as_the_server_sends_them() {
     let out = ["get-config", "--out", "all.xml"];
     served.netconf(&out).ok();
     let text = std::fs::read_to_string(served.sandbox.path("all.xml")).expect("a file");
-    assert!(text.starts_with("<data ") && text.ends_with("</data>\n"), "{text}");
+    assert!(
+        text.starts_with("<data ") && text.ends_with("</data>\n"),
+        "{text}"
+    );
     let error = served.netconf(&out).failed(2);
     assert!(error.contains("--force"), "{error}");
-    let json = served.netconf(&["get-config", "--out", "all.xml", "--force", "--json"]).json();
+    let json = served
+        .netconf(&["get-config", "--out", "all.xml", "--force", "--json"])
+        .json();
     assert_eq!(json["bytes"], text.len());
     // The file is a payload too.
     let replace = ["edit-config", "all.xml", "--default-operation", "replace"];
@@ -124,18 +172,39 @@ fn changes_reach_the_datastores() {
         let data = served.netconf(&["get-config", "--source", datastore]).ok();
         data.contains(&format!("<title>{text}</title>"))
     };
-    served.netconf_with(&["edit-config", "-"], &title("one")).ok();
+    served
+        .netconf_with(&["edit-config", "-"], &title("one"))
+        .ok();
     assert!(has("running", "one"));
-    served.netconf_with(&["edit-data", "-", "--datastore", "startup"], &title("two")).ok();
+    served
+        .netconf_with(&["edit-data", "-", "--datastore", "startup"], &title("two"))
+        .ok();
     assert!(has("startup", "two") && has("running", "one"));
     served.netconf(&["copy-config", "running", "startup"]).ok();
     assert!(has("startup", "one"));
-    served.sandbox.write("whole.xml", format!("<config>{}</config>", title("three")));
-    served.netconf(&["copy-config", "--file", "whole.xml", "running"]).ok();
+    served
+        .sandbox
+        .write("whole.xml", format!("<config>{}</config>", title("three")));
+    served
+        .netconf(&["copy-config", "--file", "whole.xml", "running"])
+        .ok();
     assert!(has("running", "three"));
     served.netconf(&["validate", "--file", "whole.xml"]).ok();
     let edit = ["edit-config", "whole.xml", "--target", "candidate"];
-    served.netconf(&[&edit[..], &["--test-option", "set", "--error-option", "rollback-on-error"]].concat()).ok();
+    served
+        .netconf(
+            &[
+                &edit[..],
+                &[
+                    "--test-option",
+                    "set",
+                    "--error-option",
+                    "rollback-on-error",
+                ],
+            ]
+            .concat(),
+        )
+        .ok();
     served.netconf(&["validate"]).ok();
     served.netconf(&["commit"]).ok();
     served.netconf(&["discard-changes"]).ok();
@@ -149,10 +218,19 @@ fn changes_reach_the_datastores() {
 fn confirmed_commits_of_two_sessions() {
     let served = Served::new();
     let edit = |text: &str| {
-        served.netconf_with(&["edit-config", "-", "--target", "candidate"], &title(text)).ok();
+        served
+            .netconf_with(&["edit-config", "-", "--target", "candidate"], &title(text))
+            .ok();
     };
     let has = |text: &str| served.netconf(&["get-config"]).ok().contains(text);
-    let confirmed = ["commit", "--confirmed", "--timeout", "600", "--persist", "p"];
+    let confirmed = [
+        "commit",
+        "--confirmed",
+        "--timeout",
+        "600",
+        "--persist",
+        "p",
+    ];
     edit("one");
     served.netconf(&confirmed).ok();
     assert!(has("one"));
@@ -160,7 +238,9 @@ fn confirmed_commits_of_two_sessions() {
     assert!(has("first"));
     edit("two");
     served.netconf(&confirmed).ok();
-    let error = served.netconf(&["commit", "--persist-id", "other"]).failed(1);
+    let error = served
+        .netconf(&["commit", "--persist-id", "other"])
+        .failed(1);
     assert!(error.contains("invalid-value"), "{error}");
     served.netconf(&["commit", "--persist-id", "p"]).ok();
     assert!(has("two"));
@@ -195,7 +275,9 @@ fn errors_of_the_server_have_all_their_parts() {
     ] {
         served.netconf(arguments).failed(2);
     }
-    let error = served.netconf_with(&["edit-config", "-"], "<a><b></a>").failed(1);
+    let error = served
+        .netconf_with(&["edit-config", "-"], "<a><b></a>")
+        .failed(1);
     assert!(error.contains("not well-formed"), "{error}");
 }
 
@@ -203,17 +285,28 @@ fn errors_of_the_server_have_all_their_parts() {
 fn any_operation_as_an_element_or_a_whole_message() {
     let served = Served::new();
     let get = "<get-config><source><running/></source></get-config>";
-    assert!(served.netconf_with(&["rpc", "-"], get).ok().contains("<title>first</title>"));
-    let whole = format!(
-        "<?xml version='1.0'?><nc:rpc xmlns:nc='urn:ietf:params:xml:ns:netconf:base:1.0' message-id='a&lt;b'>\
-         <nc:discard-changes/></nc:rpc>"
+    assert!(
+        served
+            .netconf_with(&["rpc", "-"], get)
+            .ok()
+            .contains("<title>first</title>")
     );
+    let whole = "<?xml version='1.0'?><nc:rpc xmlns:nc='urn:ietf:params:xml:ns:netconf:base:1.0' message-id='a&lt;b'>\
+         <nc:discard-changes/></nc:rpc>";
     assert_eq!(served.netconf_with(&["rpc", "-"], &whole).ok(), "");
     let without_id = whole.replace("message-id='a&lt;b'", "");
     let error = served.netconf_with(&["rpc", "-"], &without_id).failed(1);
-    assert!(error.contains("missing-attribute") && error.contains("bad-element rpc"), "{error}");
-    let unknown = served.netconf_with(&["rpc", "-"], "<nothing xmlns='urn:none'/>").failed(1);
-    assert!(unknown.contains("(un") || unknown.contains("not-supported"), "{unknown}");
+    assert!(
+        error.contains("missing-attribute") && error.contains("bad-element rpc"),
+        "{error}"
+    );
+    let unknown = served
+        .netconf_with(&["rpc", "-"], "<nothing xmlns='urn:none'/>")
+        .failed(1);
+    assert!(
+        unknown.contains("(un") || unknown.contains("not-supported"),
+        "{unknown}"
+    );
     served.netconf_with(&["rpc", "-"], "no XML").failed(1);
 }
 
@@ -224,9 +317,14 @@ fn schemas_one_and_all() {
     assert_eq!(text.trim_end(), MODEL);
     let json = served.netconf(&["get-schema", "m", "--json"]).json();
     assert_eq!(json["text"], MODEL);
-    let json = served.netconf(&["get-schema", "--all", "modules", "--json"]).json();
+    let json = served
+        .netconf(&["get-schema", "--all", "modules", "--json"])
+        .json();
     let files = json["files"].as_array().expect("files");
-    assert!(!files.is_empty() && files.contains(&"m.yang".into()), "{json}");
+    assert!(
+        !files.is_empty() && files.contains(&"m.yang".into()),
+        "{json}"
+    );
     for file in files {
         let name = format!("modules/{}", file.as_str().expect("a name"));
         assert!(served.sandbox.path(&name).exists(), "{name}");
@@ -239,7 +337,9 @@ fn schemas_one_and_all() {
 #[test]
 fn notifications_past_and_new() {
     let served = Served::new();
-    served.sandbox.write("alarm.json", r#"{"m:alarm":{"number":7}}"#);
+    served
+        .sandbox
+        .write("alarm.json", r#"{"m:alarm":{"number":7}}"#);
     let notify = ["notify", "alarm.json", "--server", &served.server.url];
     let subtree = ["--subtree", "<alarm xmlns='urn:m'/>"];
     for arguments in [
@@ -247,9 +347,19 @@ fn notifications_past_and_new() {
         &subtree,
         &[&["--rfc8639"], &subtree[..]].concat(),
     ] {
-        let running = ["netconf", "unix:netconf.sock", "subscribe", "--count", "1", "--json"];
+        let running = [
+            "netconf",
+            "unix:netconf.sock",
+            "subscribe",
+            "--count",
+            "1",
+            "--json",
+        ];
         let mut child = served.sandbox.command(&[&running, arguments].concat());
-        let child = child.stdout(std::process::Stdio::piped()).spawn().expect("the binary");
+        let child = child
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("the binary");
         // Until it has subscribed, notifications are not received.
         let ended = std::thread::spawn(move || child.wait_with_output());
         while !ended.is_finished() {
@@ -259,9 +369,21 @@ fn notifications_past_and_new() {
         let output = ended.join().expect("a thread").expect("an end");
         let line: Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
         assert_eq!(line["name"], "alarm", "{line}");
-        assert!(line["xml"].as_str().expect("XML").contains("<number>7</number>"), "{line}");
+        assert!(
+            line["xml"]
+                .as_str()
+                .expect("XML")
+                .contains("<number>7</number>"),
+            "{line}"
+        );
     }
-    let replay = ["subscribe", "--start", "2020-01-01T00:00:00Z", "--stop", "2020-01-02T00:00:00Z"];
+    let replay = [
+        "subscribe",
+        "--start",
+        "2020-01-01T00:00:00Z",
+        "--stop",
+        "2020-01-02T00:00:00Z",
+    ];
     let text = served.netconf(&replay).ok();
     assert!(text.contains("notificationComplete"), "{text}");
     let error = served.netconf(&["subscribe", "--stream", "none"]).failed(1);

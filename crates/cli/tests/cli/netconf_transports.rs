@@ -4,7 +4,8 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair,
 };
 
 use crate::netconf_client::{Served, create_store};
@@ -16,7 +17,14 @@ const PASSWORD: &str = "a long enough password";
 fn with_user() -> Sandbox {
     let sandbox = Sandbox::new();
     create_store(&sandbox);
-    let add = ["user", "add", "maria", "--admin", "--store", "embedded:store"];
+    let add = [
+        "user",
+        "add",
+        "maria",
+        "--admin",
+        "--store",
+        "embedded:store",
+    ];
     sandbox.run_with(&add, PASSWORD.as_bytes(), &[]).ok();
     sandbox.write("password", format!("{PASSWORD}\n"));
     sandbox
@@ -24,9 +32,17 @@ fn with_user() -> Sandbox {
 
 fn served_over_ssh() -> (Served, String) {
     let sandbox = with_user();
-    let options = ["--netconf-ssh", "127.0.0.1:0", "--netconf-host-keys", "keys"];
+    let options = [
+        "--netconf-ssh",
+        "127.0.0.1:0",
+        "--netconf-host-keys",
+        "keys",
+    ];
     let server = sandbox.serve(&[&["--store", "embedded:store"][..], &options].concat());
-    let address = server.netconf["ssh"].as_str().expect("an address").to_owned();
+    let address = server.netconf["ssh"]
+        .as_str()
+        .expect("an address")
+        .to_owned();
     (Served { sandbox, server }, address)
 }
 
@@ -41,42 +57,104 @@ fn netconf(sandbox: &Sandbox, arguments: &[&str], variables: &[(&str, &str)]) ->
 fn passwords_and_host_keys_over_ssh() {
     let (served, address) = served_over_ssh();
     let target = format!("ssh://maria@{address}");
-    let run = |arguments: &[&str]| netconf(&served.sandbox, &[&[&*target], arguments].concat(), &[]);
+    let run =
+        |arguments: &[&str]| netconf(&served.sandbox, &[&[&*target], arguments].concat(), &[]);
     let file = ["--password-file", "password"];
     let error = run(&[&["hello"], &file[..]].concat()).failed(1);
-    assert!(error.contains("is not known") && error.contains("SHA256:"), "{error}");
+    assert!(
+        error.contains("is not known") && error.contains("SHA256:"),
+        "{error}"
+    );
     assert!(error.contains("--accept-new-host-key"), "{error}");
     let accept = [&["hello", "--accept-new-host-key"], &file[..]].concat();
     assert!(run(&accept).ok().contains("base 1.1"));
     // It is known now, in a file that OpenSSH reads.
     run(&[&["hello"], &file[..]].concat()).ok();
-    let host = format!("[127.0.0.1]:{}", address.rsplit(':').next().expect("a port"));
+    let host = format!(
+        "[127.0.0.1]:{}",
+        address.rsplit(':').next().expect("a port")
+    );
     let known = served.sandbox.path("home/.ssh/known_hosts");
-    let found = Command::new("ssh-keygen").args(["-F", &host, "-f"]).arg(&known).output();
+    let found = Command::new("ssh-keygen")
+        .args(["-F", &host, "-f"])
+        .arg(&known)
+        .output();
     assert!(found.expect("ssh-keygen").status.success());
-    let by_variable = netconf(&served.sandbox, &[&target, "hello"], &[("ESPALIER_PASSWORD", PASSWORD)]);
+    let by_variable = netconf(
+        &served.sandbox,
+        &[&target, "hello"],
+        &[("ESPALIER_PASSWORD", PASSWORD)],
+    );
     by_variable.ok();
     let user = format!("ssh://{address}");
-    let by_option = ["--user", "maria", "--password-file", "password", &user, "get-config"];
-    assert!(netconf(&served.sandbox, &by_option, &[]).ok().contains("first"));
-    let wrong = netconf(&served.sandbox, &[&target, "hello"], &[("ESPALIER_PASSWORD", "wrong")]).failed(1);
-    assert!(wrong.contains("rejected the user “maria”") && wrong.contains("the password"), "{wrong}");
+    let by_option = [
+        "--user",
+        "maria",
+        "--password-file",
+        "password",
+        &user,
+        "get-config",
+    ];
+    assert!(
+        netconf(&served.sandbox, &by_option, &[])
+            .ok()
+            .contains("first")
+    );
+    let wrong = netconf(
+        &served.sandbox,
+        &[&target, "hello"],
+        &[("ESPALIER_PASSWORD", "wrong")],
+    )
+    .failed(1);
+    assert!(
+        wrong.contains("rejected the user “maria”") && wrong.contains("the password"),
+        "{wrong}"
+    );
     let without = run(&["hello"]).failed(1);
-    assert!(without.contains("there is no key and no password"), "{without}");
-    // Another machine in its place.
-    let text = std::fs::read_to_string(&known).expect("a file");
+    assert!(
+        without.contains("there is no key and no password"),
+        "{without}"
+    );
+}
+
+/// A host whose key is not that in `known_hosts`.
+#[test]
+fn changed_host_keys_are_rejected() {
+    let (served, address) = served_over_ssh();
+    let target = format!("ssh://maria@{address}");
+    let run =
+        |arguments: &[&str]| netconf(&served.sandbox, &[&[&*target], arguments].concat(), &[]);
+    let file = ["--password-file", "password"];
+    let host = format!(
+        "[127.0.0.1]:{}",
+        address.rsplit(':').next().expect("a port")
+    );
     let key = served.sandbox.path("other");
-    let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).status();
-    assert!(made.expect("ssh-keygen").success());
+    let mut generate = Command::new("ssh-keygen");
+    generate
+        .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+        .arg(&key);
+    assert!(generate.status().expect("ssh-keygen").success());
     let other = std::fs::read_to_string(key.with_extension("pub")).expect("a key");
-    std::fs::write(&known, format!("{host} {other}")).expect("written");
-    for arguments in [&["hello"][..], &accept] {
-        let changed = run(&[arguments, &["--no-default-keys"]].concat()).failed(1);
-        assert!(changed.contains("has changed") && changed.contains("ssh-keygen -R"), "{changed}");
+    served
+        .sandbox
+        .write("home/.ssh/known_hosts", format!("{host} {other}"));
+    for accept in [&[][..], &["--accept-new-host-key"]] {
+        let changed = run(&[&["hello"], accept, &file].concat()).failed(1);
+        assert!(
+            changed.contains("has changed") && changed.contains("ssh-keygen -R"),
+            "{changed}"
+        );
     }
     run(&[&["hello", "--any-host-key"], &file[..]].concat()).ok();
-    std::fs::write(&known, text).expect("written");
-    run(&[&["hello"], &file[..]].concat()).ok();
+    run(&[&["hello", "--known-hosts", "new"], &file[..]].concat()).failed(1);
+    run(&[
+        &["hello", "--known-hosts", "new", "--accept-new-host-key"],
+        &file[..],
+    ]
+    .concat())
+    .ok();
+    run(&[&["hello", "--known-hosts", "new"], &file[..]].concat()).ok();
 }
 
 /// Makes keys of all types, and gives them to maria.
@@ -84,7 +162,9 @@ fn keys(sandbox: &Sandbox, kinds: &[&str]) {
     let mut keys = Vec::new();
     for kind in kinds {
         let mut generate = Command::new("ssh-keygen");
-        generate.args(["-q", "-t", kind, "-N", "", "-f"]).arg(sandbox.path(kind));
+        generate
+            .args(["-q", "-t", kind, "-N", "", "-f"])
+            .arg(sandbox.path(kind));
         assert!(generate.status().expect("ssh-keygen").success());
         let text = std::fs::read_to_string(sandbox.path(&format!("{kind}.pub"))).expect("a key");
         let words: Vec<_> = text.split_whitespace().collect();
@@ -93,8 +173,17 @@ fn keys(sandbox: &Sandbox, kinds: &[&str]) {
     let body = serde_json::json!({"ietf-system:system": {"authentication": {
         "user": [{"name": "maria", "authorized-key": keys}]}}});
     sandbox.write("keys.json", body.to_string());
-    let place = ["--dataspace", "espalier", "--anchor", "server", "--store", "embedded:store"];
-    sandbox.run(&[&["edit", "keys.json"], &place[..]].concat()).ok();
+    let place = [
+        "--dataspace",
+        "espalier",
+        "--anchor",
+        "server",
+        "--store",
+        "embedded:store",
+    ];
+    sandbox
+        .run(&[&["edit", "keys.json"], &place[..]].concat())
+        .ok();
 }
 
 #[test]
@@ -106,7 +195,13 @@ fn keys_of_files_and_of_an_agent_over_ssh() {
     let address = server.netconf["ssh"].as_str().expect("an address");
     let target = format!("maria@{address}");
     for kind in kinds {
-        let accept = [&*target, "hello", "--accept-new-host-key", "--identity", kind];
+        let accept = [
+            &*target,
+            "hello",
+            "--accept-new-host-key",
+            "--identity",
+            kind,
+        ];
         netconf(&sandbox, &accept, &[]).ok();
     }
     let error = netconf(&sandbox, &[&*target, "hello", "--identity", "none"], &[]).failed(1);
@@ -114,14 +209,25 @@ fn keys_of_files_and_of_an_agent_over_ssh() {
     // An agent has one of them.
     let socket = sandbox.path("agent").display().to_string();
     let mut agent = Command::new("ssh-agent");
-    let mut agent = agent.args(["-D", "-a", &socket]).stdout(Stdio::null()).spawn().expect("ssh-agent");
+    let mut agent = agent
+        .args(["-D", "-a", &socket])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("ssh-agent");
     while !sandbox.path("agent").exists() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let mut add = Command::new("ssh-add");
-    let added = add.env("SSH_AUTH_SOCK", &socket).arg(sandbox.path("rsa")).output();
+    let added = add
+        .env("SSH_AUTH_SOCK", &socket)
+        .arg(sandbox.path("rsa"))
+        .output();
     assert!(added.expect("ssh-add").status.success());
-    let by_agent = netconf(&sandbox, &[&*target, "hello"], &[("SSH_AUTH_SOCK", &socket)]);
+    let by_agent = netconf(
+        &sandbox,
+        &[&*target, "hello"],
+        &[("SSH_AUTH_SOCK", &socket)],
+    );
     agent.kill().expect("an agent");
     agent.wait().expect("an end");
     by_agent.ok();
@@ -133,7 +239,12 @@ fn passwords_are_not_arguments() {
     let sandbox = Sandbox::new();
     let error = netconf(&sandbox, &["ssh://maria:secret@127.0.0.1:1", "hello"], &[]).failed(2);
     assert!(!error.contains("secret"), "{error}");
-    netconf(&sandbox, &["--password", "secret", "127.0.0.1:1", "hello"], &[]).failed(2);
+    netconf(
+        &sandbox,
+        &["--password", "secret", "127.0.0.1:1", "hello"],
+        &[],
+    )
+    .failed(2);
 }
 
 #[test]
@@ -143,7 +254,10 @@ fn servers_that_are_none_have_clear_errors() {
     let address = listener.local_addr().expect("an address").to_string();
     drop(listener);
     let error = netconf(&sandbox, &[&address, "hello"], &[]).failed(1);
-    assert!(error.contains("cannot connect to ssh://127.0.0.1"), "{error}");
+    assert!(
+        error.contains("cannot connect to ssh://127.0.0.1"),
+        "{error}"
+    );
     let error = netconf(&sandbox, &["unix:none.sock", "hello"], &[]).failed(1);
     assert!(error.contains("none.sock"), "{error}");
     let error = netconf(&sandbox, &["http://h", "hello"], &[]).failed(2);
@@ -159,7 +273,9 @@ fn certificates(sandbox: &Sandbox) {
     let key = || KeyPair::generate().expect("a key");
     let mut params = CertificateParams::new(Vec::new()).expect("parameters");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.distinguished_name.push(DnType::CommonName, "authority");
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "authority");
     let authority = CertifiedIssuer::self_signed(params, key()).expect("an authority");
     sandbox.write("ca.pem", authority.as_ref().pem());
     for (name, host, usage) in [
@@ -177,10 +293,20 @@ fn certificates(sandbox: &Sandbox) {
 }
 
 const SERVER_TLS: [&str; 6] = [
-    "--tls-cert", "server.pem", "--tls-key", "server.key", "--netconf-client-ca", "ca.pem",
+    "--tls-cert",
+    "server.pem",
+    "--tls-key",
+    "server.key",
+    "--netconf-client-ca",
+    "ca.pem",
 ];
 const CLIENT_TLS: [&str; 6] = [
-    "--server-ca", "ca.pem", "--client-cert", "client.pem", "--client-key", "client.key",
+    "--server-ca",
+    "ca.pem",
+    "--client-cert",
+    "client.pem",
+    "--client-key",
+    "client.key",
 ];
 
 #[test]
@@ -188,13 +314,21 @@ fn certificates_over_tls() {
     let sandbox = Sandbox::new();
     certificates(&sandbox);
     create_store(&sandbox);
-    let options = [&["--store", "embedded:store", "--netconf-tls", "127.0.0.1:0"], &SERVER_TLS[..]].concat();
+    let options = [
+        &["--store", "embedded:store", "--netconf-tls", "127.0.0.1:0"],
+        &SERVER_TLS[..],
+    ]
+    .concat();
     let server = sandbox.serve(&options);
     let address = server.netconf["tls"].as_str().expect("an address");
     let port = address.rsplit(':').next().expect("a port");
     let run = |host: &str, options: &[&str]| {
         let target = format!("tls://{host}:{port}");
-        netconf(&sandbox, &[&[&*target, "get-config"], options].concat(), &[])
+        netconf(
+            &sandbox,
+            &[&[&*target, "get-config"], options].concat(),
+            &[],
+        )
     };
     assert!(run("localhost", &CLIENT_TLS).ok().contains("first"));
     let named = [&CLIENT_TLS[..], &["--tls-server-name", "localhost"]].concat();
@@ -205,7 +339,10 @@ fn certificates_over_tls() {
     assert!(error.contains("certificate of the client"), "{error}");
     let other = [&["--server-ca", "client.pem"], &CLIENT_TLS[2..]].concat();
     let error = run("localhost", &other).failed(1);
-    assert!(error.contains("not signed by a trusted authority"), "{error}");
+    assert!(
+        error.contains("not signed by a trusted authority"),
+        "{error}"
+    );
 }
 
 /// A port that is free for a listener.
@@ -219,13 +356,31 @@ fn servers_call_home_over_ssh_and_tls() {
     let sandbox = with_user();
     certificates(&sandbox);
     let (ssh, tls) = (free_port(), free_port());
-    let homes = [format!("a=ssh://127.0.0.1:{ssh}"), format!("b=tls://127.0.0.1:{tls}")];
-    let call = ["--store", "embedded:store", "--netconf-host-keys", "keys", "--netconf-call-home", &homes[0],
-        "--netconf-call-home", &homes[1]];
+    let homes = [
+        format!("a=ssh://127.0.0.1:{ssh}"),
+        format!("b=tls://127.0.0.1:{tls}"),
+    ];
+    let call = [
+        "--store",
+        "embedded:store",
+        "--netconf-host-keys",
+        "keys",
+        "--netconf-call-home",
+        &homes[0],
+        "--netconf-call-home",
+        &homes[1],
+    ];
     let _server = sandbox.serve(&[&call[..], &SERVER_TLS].concat());
     let target = format!("call-home+ssh://maria@127.0.0.1:{ssh}");
-    let over_ssh = [&target, "get-config", "--password-file", "password", "--accept-new-host-key",
-        "--host-key-alias", "device-7"];
+    let over_ssh = [
+        &target,
+        "get-config",
+        "--password-file",
+        "password",
+        "--accept-new-host-key",
+        "--host-key-alias",
+        "device-7",
+    ];
     let over_ssh: Vec<&str> = over_ssh.to_vec();
     assert!(netconf(&sandbox, &over_ssh, &[]).ok().contains("first"));
     let known = std::fs::read_to_string(sandbox.path("home/.ssh/known_hosts")).expect("a file");

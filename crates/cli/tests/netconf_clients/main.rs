@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use process::{Sandbox, Server};
 
-pub const USER: &str = "maria";
-pub const PASSWORD: &str = "a long enough password";
+const USER: &str = "maria";
+const PASSWORD: &str = "a long enough password";
 
 /// The longest that a client may run.
 const CLIENT_MAX: Duration = Duration::from_secs(120);
@@ -28,7 +28,7 @@ const MODEL: &str = "module m {
 }";
 
 /// A server with a user, and the port of NETCONF over SSH.
-pub fn serve(sandbox: &Sandbox) -> (Server, u16) {
+fn serve(sandbox: &Sandbox) -> (Server, u16) {
     sandbox.write("m.yang", MODEL);
     let store = ["--store", "embedded:store"];
     sandbox.run(&[&["load", "-", "--yang", "m.yang"], &store[..]].concat());
@@ -44,7 +44,7 @@ pub fn serve(sandbox: &Sandbox) -> (Server, u16) {
     (sandbox.serve(&serve), port)
 }
 
-pub fn free_port() -> u16 {
+fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
 }
@@ -61,7 +61,7 @@ fn python_clients() -> PathBuf {
 }
 
 /// Runs a command, which must succeed in time; returns what it printed.
-pub fn run(command: &mut Command) -> String {
+fn run(command: &mut Command) -> String {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

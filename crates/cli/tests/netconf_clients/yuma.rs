@@ -14,7 +14,10 @@ const START_MAX: Duration = Duration::from_secs(20);
 /// The user of this process, who logs in to OpenSSH.
 fn user() -> String {
     let output = Command::new("id").arg("-un").output().expect("id");
-    String::from_utf8(output.stdout).expect("a name").trim().to_owned()
+    String::from_utf8(output.stdout)
+        .expect("a name")
+        .trim()
+        .to_owned()
 }
 
 /// A process that ends with its test.
@@ -38,13 +41,19 @@ struct Netconfd {
 fn start(command: &mut Command, log: &Path) -> Process {
     let log = std::fs::File::create(log).expect("a log");
     let error = log.try_clone().expect("a log");
-    let spawned = command.stdin(Stdio::null()).stdout(log).stderr(error).spawn();
+    let spawned = command
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(error)
+        .spawn();
     Process(spawned.unwrap_or_else(|error| panic!("{command:?}: {error}: run `make servers`")))
 }
 
 fn key(sandbox: &Sandbox, name: &str) {
     let mut generate = Command::new("ssh-keygen");
-    generate.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(sandbox.path(name));
+    generate
+        .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+        .arg(sandbox.path(name));
     assert!(generate.status().expect("ssh-keygen").success());
 }
 
@@ -57,7 +66,11 @@ impl Netconfd {
         let startup = "<config xmlns=\"urn:ietf:params:xml:ns:netconf:base:1.0\"/>";
         sandbox.write("startup-cfg.xml", startup);
         let mut netconfd = Command::new("/usr/sbin/netconfd");
-        netconfd.args(["--access-control=off", "--target=candidate", "--log-level=info"]);
+        netconfd.args([
+            "--access-control=off",
+            "--target=candidate",
+            "--log-level=info",
+        ]);
         netconfd.arg(format!("--superuser={}", user()));
         netconfd.arg(format!("--port={port}"));
         netconfd.arg(format!("--ncxserver-sockname={folder}/ncx.sock"));
@@ -93,15 +106,27 @@ impl Netconfd {
         while self.netconf(&["hello"]).status != 0 {
             let read = |name| std::fs::read_to_string(self.sandbox.path(name)).unwrap_or_default();
             let logs = || (read("netconfd.log"), read("sshd.log"));
-            assert!(Instant::now() < end, "{:?}: {:?}", self.netconf(&["hello"]), logs());
+            assert!(
+                Instant::now() < end,
+                "{:?}: {:?}",
+                self.netconf(&["hello"]),
+                logs()
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
         let home = self.sandbox.path("home").display().to_string();
-        let options = ["netconf", "--identity", "identity", "--accept-new-host-key", "--no-default-keys"];
-        self.sandbox.run_with(&[&options, arguments].concat(), b"", &[("HOME", &home)])
+        let options = [
+            "netconf",
+            "--identity",
+            "identity",
+            "--accept-new-host-key",
+            "--no-default-keys",
+        ];
+        self.sandbox
+            .run_with(&[&options, arguments].concat(), b"", &[("HOME", &home)])
     }
 
     fn netconf(&self, arguments: &[&str]) -> Outcome {
@@ -109,7 +134,8 @@ impl Netconfd {
     }
 }
 
-const CONTACT: &str = "<system xmlns=\"urn:ietf:params:xml:ns:yang:ietf-system\"><contact>me</contact></system>";
+const CONTACT: &str =
+    "<system xmlns=\"urn:ietf:params:xml:ns:yang:ietf-system\"><contact>me</contact></system>";
 
 #[test]
 fn netconfd_is_served_by_espalier_netconf() {
@@ -119,26 +145,55 @@ fn netconfd_is_served_by_espalier_netconf() {
         assert_eq!(hello["base"], base);
     }
     server.sandbox.write("edit.xml", CONTACT);
-    let lines = ["lock candidate", "edit-config edit.xml --target candidate", "validate", "commit", "unlock candidate"];
+    let lines = [
+        "lock candidate",
+        "edit-config edit.xml --target candidate",
+        "validate",
+        "commit",
+        "unlock candidate",
+    ];
     let commands: Vec<&str> = lines.iter().flat_map(|line| ["-c", line]).collect();
     server.netconf(&[&["shell"], &commands[..]].concat()).ok();
-    let filter = ["--xpath", "/ietf-system:system/ietf-system:contact"];
-    let read = server.netconf(&[&["get-config"], &filter[..]].concat()).ok();
+    // netconfd takes the prefixes of the modules only, whatever is declared (RFC 6241 §8.9.1).
+    let namespace = "sys=urn:ietf:params:xml:ns:yang:ietf-system";
+    let filter = [
+        "--xpath",
+        "/sys:system/sys:contact",
+        "--namespace",
+        namespace,
+    ];
+    let read = server
+        .netconf(&[&["get-config"], &filter[..]].concat())
+        .ok();
     assert!(read.contains("<contact>me</contact>"), "{read}");
     // The modules are fetched from the server.
-    let json = server.netconf(&[&["get-config", "--output", "json"], &filter[..]].concat()).json();
+    let json = server
+        .netconf(&[&["get-config", "--output", "json"], &filter[..]].concat())
+        .json();
     assert_eq!(json["ietf-system:system"]["contact"], "me");
     assert_eq!(server.run(&["diff", "edit.xml", &server.target]).ok(), "");
-    server.sandbox.write("edit.xml", CONTACT.replace("me<", "you<"));
+    server
+        .sandbox
+        .write("edit.xml", CONTACT.replace("me<", "you<"));
     let diff = server.run(&["diff", &server.target, "edit.xml"]).ok();
     assert_eq!(diff, "~ /ietf-system:system/contact: \"me\" -> \"you\"\n");
-    let all = server.netconf(&["get-schema", "--all", "modules", "--json"]).json();
+    let all = server
+        .netconf(&["get-schema", "--all", "modules", "--json"])
+        .json();
     assert!(all["files"].as_array().expect("files").len() > 10, "{all}");
-    let times = ["--start", "2020-01-01T00:00:00Z", "--stop", "2020-01-02T00:00:00Z"];
+    let times = [
+        "--start",
+        "2020-01-01T00:00:00Z",
+        "--stop",
+        "2020-01-02T00:00:00Z",
+    ];
     let events = server.netconf(&[&["subscribe"], &times[..]].concat()).ok();
     assert!(events.contains("notificationComplete"), "{events}");
     let error = server.netconf(&["kill-session", "999"]).failed(1);
-    assert!(error.contains("invalid-value") && error.contains("type protocol"), "{error}");
+    assert!(
+        error.contains("invalid-value") && error.contains("type protocol"),
+        "{error}"
+    );
     let error = server.netconf(&["get-data"]).failed(1);
     assert!(error.contains("unknown-namespace"), "{error}");
 }
@@ -151,7 +206,9 @@ fn yangcli_is_at_home() {
     let target = format!("{USER}@127.0.0.1:{port}");
     let edit = [&edit[..1], &[&*target], &edit[1..]].concat();
     let title = b"<c xmlns=\"urn:m\"><title>yuma</title></c>";
-    sandbox.run_with(&edit, title, &[("ESPALIER_PASSWORD", PASSWORD)]).ok();
+    sandbox
+        .run_with(&edit, title, &[("ESPALIER_PASSWORD", PASSWORD)])
+        .ok();
     let lines = "get-config source=running\nlock target=candidate\nvalidate source=candidate\ncommit\n\
                  discard-changes\nunlock target=candidate\nget-schema identifier=m\nclose-session\n";
     sandbox.write("script", lines);
@@ -164,5 +221,8 @@ fn yangcli_is_at_home() {
         .env("HOME", sandbox.path(".")));
     assert!(printed.contains("title yuma"), "{printed}");
     assert_eq!(printed.matches("RPC OK Reply").count(), 5, "{printed}");
-    assert!(printed.contains("module m {") && !printed.contains("RPC Error Reply"), "{printed}");
+    assert!(
+        printed.contains("module m {") && !printed.contains("RPC Error Reply"),
+        "{printed}"
+    );
 }

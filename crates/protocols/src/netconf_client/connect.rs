@@ -7,9 +7,9 @@ use tokio::time::timeout;
 
 use super::error::ClientError;
 use super::limits::ClientLimits;
+use super::server_url::{HostAndPort, Target};
 use super::session::{Connection, Session};
 use super::ssh::{self, SshOptions};
-use super::target::{HostAndPort, Target};
 use super::tls::TlsOptions;
 use crate::netconf::transport::{TransportLimits, set_tcp_options};
 use crate::netconf::{BASE_1_0, BASE_1_1};
@@ -90,7 +90,7 @@ impl CallHomeListener {
     /// Where it listens.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The socket was closed.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -151,7 +151,8 @@ async fn secure(
         }
         Target::Tls(_) | Target::CallHomeTls(_) => {
             let tls = options.tls.as_ref().ok_or_else(|| {
-                let message = "TLS needs the authorities of servers, and a certificate of the client";
+                let message =
+                    "TLS needs the authorities of servers, and a certificate of the client";
                 ClientError::Transport(message.to_owned())
             })?;
             let handshake = tls.secure(stream, &server.host);
@@ -161,6 +162,8 @@ async fn secure(
             })?;
             Ok(Connection::of(secured?))
         }
-        Target::Unix(_) => Err(ClientError::Transport("a socket has no handshake".to_owned())),
+        Target::Unix(_) => Err(ClientError::Transport(
+            "a socket has no handshake".to_owned(),
+        )),
     }
 }

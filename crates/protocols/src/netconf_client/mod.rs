@@ -3,7 +3,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `target.rs` | [`Target`]: where a server is |
+//! | `server_url.rs` | [`Target`]: where a server is |
 //! | `connect.rs` | [`connect`], and [`CallHomeListener`] for servers that connect by themselves |
 //! | `ssh/`, `tls.rs` | the transports |
 //! | `session/` | [`Session`]: requests, replies, notifications |
@@ -34,9 +34,9 @@ mod limits;
 pub mod operations;
 mod reply;
 mod rpc_error;
+mod server_url;
 mod session;
 mod ssh;
-mod target;
 mod tls;
 
 pub use connect::{CallHomeListener, ConnectOptions, connect};
@@ -44,7 +44,7 @@ pub use error::ClientError;
 pub use limits::ClientLimits;
 pub use reply::Reply;
 pub use rpc_error::{RpcError, Severity};
+pub use server_url::{HostAndPort, Target};
 pub use session::{Notification, Notifications, ReplyStream, Session};
 pub use ssh::{HostKeyError, HostKeyPolicy, PasswordPrompt, SshOptions};
-pub use target::{HostAndPort, Target};
 pub use tls::TlsOptions;

@@ -105,7 +105,10 @@ mod tests {
             ..RpcError::default()
         };
         assert_eq!(errors, [expected]);
-        assert!(matches!(reply("<nc:rpc-error>"), Err(ClientError::Malformed(_))));
+        assert!(matches!(
+            reply("<nc:rpc-error>"),
+            Err(ClientError::Malformed(_))
+        ));
         let other = Reply::of("<a/>".to_owned());
         assert!(matches!(other, Err(ClientError::Malformed(_))));
     }

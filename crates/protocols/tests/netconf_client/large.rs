@@ -65,7 +65,10 @@ fn memory_peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a status");
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
     let number = line.and_then(|line| line.split_whitespace().nth(1));
-    number.and_then(|number| number.parse::<u64>().ok()).expect("a number") << 10
+    number
+        .and_then(|number| number.parse::<u64>().ok())
+        .expect("a number")
+        << 10
 }
 
 #[test]
@@ -86,9 +89,15 @@ fn a_large_reply_is_received_in_bounded_memory() {
             assert_eq!(written, ends.count);
             ends
         });
-        let (first, last) = (String::from_utf8_lossy(&ends.first), String::from_utf8_lossy(&ends.last));
+        let (first, last) = (
+            String::from_utf8_lossy(&ends.first),
+            String::from_utf8_lossy(&ends.last),
+        );
         assert!(ends.count > DATA_BYTES as u64 - (1 << 20), "{}", ends.count);
-        assert!(first.starts_with("<data xmlns:x=\"urn:x\" xmlns="), "{first}");
+        assert!(
+            first.starts_with("<data xmlns:x=\"urn:x\" xmlns="),
+            "{first}"
+        );
         assert!(last.ends_with("</e></data>\n"), "{last}");
         let grown = memory_peak() - before;
         assert!(grown < MEMORY_MAX, "{version}: {} KiB", grown >> 10);
@@ -101,7 +110,8 @@ fn a_reply_that_is_too_large_to_hold_is_rejected_by_name() {
     let serve = |mut peer: Peer| async move {
         peer.greet(&[BASE_1_1]).await;
         let id = peer.request().await.expect("a request");
-        peer.reply(&id, &format!("<data>{}</data>", "x".repeat(3 << 20))).await;
+        peer.reply(&id, &format!("<data>{}</data>", "x".repeat(3 << 20)))
+            .await;
         let id = peer.request().await.expect("a request");
         peer.reply(&id, "<ok/>").await;
         while peer.request().await.is_some() {}
@@ -115,6 +125,9 @@ fn a_reply_that_is_too_large_to_hold_is_rejected_by_name() {
         let error = session.request("<get/>").await.expect_err("too large");
         assert!(matches!(error, ClientError::TooBig { .. }), "{error}");
         assert!(error.to_string().contains("held_bytes_max"), "{error}");
-        session.request("<get/>").await.expect("the session goes on");
+        session
+            .request("<get/>")
+            .await
+            .expect("the session goes on");
     });
 }

@@ -32,7 +32,10 @@ fn notifications_are_apart_from_replies() {
         }
         for number in 0..6 {
             let text = notifications.next().await.expect("a notification");
-            assert!(text.text().contains(&format!("<n>{number}</n>")), "{text:?}");
+            assert!(
+                text.text().contains(&format!("<n>{number}</n>")),
+                "{text:?}"
+            );
         }
         let end = notifications.next().await;
         assert!(matches!(end, Err(ClientError::Closed)), "{end:?}");

@@ -63,7 +63,9 @@ where
         let result = tokio::time::timeout(WAIT_MAX, use_session(session)).await;
         let result = result.expect("an end of the client in time");
         let served = tokio::time::timeout(WAIT_MAX, serving).await;
-        served.expect("an end of the server in time").expect("a server");
+        served
+            .expect("an end of the server in time")
+            .expect("a server");
         result
     })
 }

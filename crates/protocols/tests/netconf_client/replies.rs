@@ -66,7 +66,10 @@ fn a_reply_without_an_identifier_is_that_of_the_oldest_request() {
         peer.greet(&[BASE_1_1]).await;
         peer.request().await;
         let error = "<rpc-error><error-tag>malformed-message</error-tag></rpc-error>";
-        peer.send(&format!("<rpc-reply xmlns=\"{BASE_NAMESPACE}\">{error}</rpc-reply>")).await;
+        peer.send(&format!(
+            "<rpc-reply xmlns=\"{BASE_NAMESPACE}\">{error}</rpc-reply>"
+        ))
+        .await;
     };
     run(ClientLimits::default(), serve, |session| async move {
         let error = session.expect("a session").request("<get/>").await;
@@ -84,7 +87,8 @@ fn a_late_reply_does_not_end_the_session() {
         peer.greet(&[BASE_1_1]).await;
         let late = peer.request().await.expect("a request");
         let next = peer.request().await.expect("a request");
-        peer.reply(&late, &format!("<data>{}</data>", "x".repeat(1 << 20))).await;
+        peer.reply(&late, &format!("<data>{}</data>", "x".repeat(1 << 20)))
+            .await;
         peer.reply(&next, "<ok/>").await;
         while peer.request().await.is_some() {}
     };
@@ -115,7 +119,9 @@ fn texts(random: &mut StdRng) -> Vec<String> {
     let letters = ["a", "é", "]]&gt;]]", "\n#1\n", "\n##\n", "𝄞", "&lt;"];
     let mut text = || -> String {
         let length = random.random_range(0..300);
-        (0..length).map(|_| letters[random.random_range(0..letters.len())]).collect()
+        (0..length)
+            .map(|_| letters[random.random_range(0..letters.len())])
+            .collect()
     };
     (0..4).map(|_| text()).collect()
 }
@@ -129,7 +135,10 @@ fn split_anywhere(version: &'static str, random: &mut StdRng) {
         for text in sent {
             let id = peer.request().await.expect("a request");
             let mut bytes = framed(peer.framing, NOTIFICATION);
-            bytes.extend(framed(peer.framing, &reply(&id, &format!("<data>{text}</data>"))));
+            bytes.extend(framed(
+                peer.framing,
+                &reply(&id, &format!("<data>{text}</data>")),
+            ));
             let mut rest = &bytes[..];
             for size in sizes.iter().cycle() {
                 let (piece, after) = rest.split_at(rest.len().min(*size));

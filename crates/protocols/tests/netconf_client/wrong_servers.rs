@@ -40,18 +40,31 @@ fn error_of_hello(bytes: &[u8], closes: bool) -> String {
 #[test]
 fn what_is_no_hello_is_rejected_with_the_reason() {
     let hello = |content: &str| format!("<hello xmlns='{BASE_NAMESPACE}'>{content}</hello>]]>]]>");
-    let capability = |uri: &str| format!("<capabilities><capability>{uri}</capability></capabilities>");
+    let capability =
+        |uri: &str| format!("<capabilities><capability>{uri}</capability></capabilities>");
     let id = "<session-id>1</session-id>";
     let large = format!("<hello>{}", "x".repeat(100_000));
     for (bytes, expected) in [
-        ("HTTP/1.1 400 Bad Request\r\n\r\n".to_owned(), "HTTP/1.1 400"),
+        (
+            "HTTP/1.1 400 Bad Request\r\n\r\n".to_owned(),
+            "HTTP/1.1 400",
+        ),
         (large, "hello_bytes_max"),
         ("<rpc/>]]>]]>".to_owned(), "must be a hello"),
         ("<hello]]>]]>".to_owned(), "not well-formed"),
         (hello(id), "no capabilities"),
         (hello(&capability(BASE_1_1)), "session-id"),
-        (hello(&format!("{}<session-id>0</session-id>", capability(BASE_1_1))), "session-id"),
-        (hello(&format!("{}{id}", capability("urn:other"))), "neither"),
+        (
+            hello(&format!(
+                "{}<session-id>0</session-id>",
+                capability(BASE_1_1)
+            )),
+            "session-id",
+        ),
+        (
+            hello(&format!("{}{id}", capability("urn:other"))),
+            "neither",
+        ),
         ("\n#x\n".to_owned(), "wrong frame"),
     ] {
         let error = error_of_hello(bytes.as_bytes(), false);

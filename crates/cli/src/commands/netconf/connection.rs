@@ -186,10 +186,17 @@ impl ConnectionOptions {
         let in_folder = |name: &str| folder.as_ref().map(|folder| folder.join(name));
         let password = match &self.password_file {
             Some(file) => Some(first_line(file)?),
-            None => settings.password.as_ref().map(|password| password.0.clone()),
+            None => settings
+                .password
+                .as_ref()
+                .map(|password| password.0.clone()),
         };
         let user = self.user.clone().or(settings.user.clone());
-        let login = || ["USER", "LOGNAME"].iter().find_map(|name| env::var(name).ok());
+        let login = || {
+            ["USER", "LOGNAME"]
+                .iter()
+                .find_map(|name| env::var(name).ok())
+        };
         let has_defaults = !self.no_default_keys;
         let agent = env::var_os("SSH_AUTH_SOCK").filter(|path| has_defaults && !path.is_empty());
         let default_identities = DEFAULT_KEYS.iter().filter_map(|name| in_folder(name));
@@ -201,9 +208,9 @@ impl ConnectionOptions {
                 .collect(),
         };
         // Standard input has the commands of a script, or a document.
-        let prompt = std::io::stdin().is_terminal().then(|| -> PasswordPrompt {
-            Arc::new(|text| read_password(text))
-        });
+        let prompt = std::io::stdin()
+            .is_terminal()
+            .then(|| -> PasswordPrompt { Arc::new(read_password) });
         Ok(SshOptions {
             user: user.or_else(login).unwrap_or_default(),
             password,

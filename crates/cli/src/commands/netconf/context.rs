@@ -79,7 +79,10 @@ impl Context {
     ///
     /// # Errors
     /// Those of the future, and the interrupt.
-    pub fn wait<T>(&self, future: impl Future<Output = std::result::Result<T, ClientError>>) -> Result<T> {
+    pub fn wait<T>(
+        &self,
+        future: impl Future<Output = std::result::Result<T, ClientError>>,
+    ) -> Result<T> {
         let done = until_interrupted(&self.client, future)?;
         done.map_err(|error| of_client(error, self.form.json))
     }

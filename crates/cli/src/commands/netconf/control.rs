@@ -163,7 +163,10 @@ pub struct CancelCommit {
 impl CancelCommit {
     /// Does the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
-        do_operation(context, &operations::cancel_commit(self.persist_id.as_deref()))
+        do_operation(
+            context,
+            &operations::cancel_commit(self.persist_id.as_deref()),
+        )
     }
 }
 

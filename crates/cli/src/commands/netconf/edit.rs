@@ -25,9 +25,12 @@ enum TestOption {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ErrorOption {
-    StopOnError,
-    ContinueOnError,
-    RollbackOnError,
+    #[value(name = "stop-on-error")]
+    Stop,
+    #[value(name = "continue-on-error")]
+    Continue,
+    #[value(name = "rollback-on-error")]
+    Rollback,
 }
 
 fn name(choice: Option<impl ValueEnum>) -> Option<String> {
@@ -75,7 +78,10 @@ impl EditConfig {
             error_option: name(self.error_option),
         };
         let payload = read_payload(&self.file)?;
-        do_operation(context, &operations::edit_config(&self.target, &options, &payload))
+        do_operation(
+            context,
+            &operations::edit_config(&self.target, &options, &payload),
+        )
     }
 }
 
@@ -136,7 +142,10 @@ impl CopyConfig {
                 (Place::named(&self.source), target)
             }
         };
-        do_operation(context, &operations::copy_config(&Place::named(target), &source))
+        do_operation(
+            context,
+            &operations::copy_config(&Place::named(target), &source),
+        )
     }
 }
 
@@ -153,6 +162,9 @@ pub struct DeleteConfig {
 impl DeleteConfig {
     /// Does the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
-        do_operation(context, &operations::delete_config(&Place::named(&self.target)))
+        do_operation(
+            context,
+            &operations::delete_config(&Place::named(&self.target)),
+        )
     }
 }

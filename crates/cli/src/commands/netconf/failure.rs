@@ -55,7 +55,10 @@ fn data_error(error: RpcError, is_json: bool) -> DataError {
     if !is_json {
         let kind = (!error.error_type.is_empty()).then(|| format!("type {}", error.error_type));
         let app_tag = (!error.app_tag.is_empty()).then(|| format!("app-tag {}", error.app_tag));
-        let info = error.info.iter().map(|(name, value)| format!("{name} {value}"));
+        let info = error
+            .info
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"));
         let parts: Vec<_> = kind.into_iter().chain(app_tag).chain(info).collect();
         if !parts.is_empty() {
             message = format!("{message} [{}]", parts.join(", "));

@@ -152,7 +152,10 @@ mod tests {
         let found = options.namespaces("/x:a/m:b/ietf-interfaces:c/other:d", &capabilities);
         let expected = [
             ("x", "urn:x"),
-            ("ietf-interfaces", "urn:ietf:params:xml:ns:yang:ietf-interfaces"),
+            (
+                "ietf-interfaces",
+                "urn:ietf:params:xml:ns:yang:ietf-interfaces",
+            ),
             ("m", "urn:m"),
         ];
         let expected = expected.map(|(prefix, uri)| (prefix.to_owned(), uri.to_owned()));

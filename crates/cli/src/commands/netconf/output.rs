@@ -63,9 +63,14 @@ pub fn print_reply(context: &Context, reply: &Reply) -> Result<()> {
     if elements.iter().all(|element| element.name == "ok") {
         return output::print_result(context.form.json, &json!({"ok": true}), "");
     }
-    let texts = elements.iter().map(|element| indented(&element.standalone()));
+    let texts = elements
+        .iter()
+        .map(|element| indented(&element.standalone()));
     let texts = texts.collect::<std::result::Result<Vec<_>, NotXml>>();
-    print_xml(context, &texts.map_err(|error| malformed(error.into()))?.join("\n"))
+    print_xml(
+        context,
+        &texts.map_err(|error| malformed(error.into()))?.join("\n"),
+    )
 }
 
 /// Sends an operation whose reply has data, and prints or writes them.

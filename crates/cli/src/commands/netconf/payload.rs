@@ -36,9 +36,7 @@ pub fn read_text(file: &str) -> Result<String> {
 /// As [`read_text`], and if it is no XML.
 pub fn read_config(file: &str) -> Result<String> {
     let elements = elements_of(&read_text(file)?, &WRAPPERS);
-    elements.map_err(|error| {
-        Failure::data(error.to_string()).in_file(document::display_name(file))
-    })
+    elements.map_err(|error| Failure::data(error.to_string()).in_file(document::display_name(file)))
 }
 
 /// What an edit has: a URL of the server, or the elements in a file.

@@ -10,7 +10,9 @@ use espalier_protocols::netconf_client::operations::{self, Filter, ReadOptions};
 use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 use espalier_yang::Schema;
-use espalier_yang::data::{DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder, xml};
+use espalier_yang::data::{
+    DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder, xml,
+};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 
 use super::context::Context;
@@ -48,7 +50,9 @@ pub fn schema(context: &Context) -> Result<Arc<Schema>> {
         modules.extend(ModuleSource::from_text(text));
     }
     let implement = implemented(context)?;
-    let implement = implement.into_iter().filter(|name| modules.iter().any(|one| one.name == *name));
+    let implement = implement
+        .into_iter()
+        .filter(|name| modules.iter().any(|one| one.name == *name));
     let source = SchemaSource {
         implement: implement.collect(),
         modules,
@@ -73,7 +77,8 @@ fn compile(source: &SchemaSource) -> Result<Arc<Schema>> {
 }
 
 fn without_modules(message: &str) -> Failure {
-    Failure::data(message).hint("--yang DIR gives the modules of the server; --output xml needs none")
+    Failure::data(message)
+        .hint("--yang DIR gives the modules of the server; --output xml needs none")
 }
 
 /// The modules and submodules that the server lists (RFC 6022 §2.1.3).
@@ -85,19 +90,23 @@ pub fn list(context: &Context) -> Result<Vec<ServerModule>> {
     let reply = context.request(get(filter))?;
     let data = reply.data().map_err(malformed)?;
     let mut found = BTreeSet::new();
-    each_below(&data, &["netconf-state", "schemas", "schema"], &mut |schema| {
-        let format = child_text(schema, "format")?.unwrap_or_default();
-        // The value is an identity, with or without a prefix.
-        let is_yang = format.rsplit(':').next() == Some("yang");
-        if let Some(name) = child_text(schema, "identifier")?.filter(|_| is_yang) {
-            let revision = child_text(schema, "version")?;
-            found.insert(ServerModule {
-                name,
-                revision: revision.filter(|text| !text.is_empty()),
-            });
-        }
-        Ok(())
-    })?;
+    each_below(
+        &data,
+        &["netconf-state", "schemas", "schema"],
+        &mut |schema| {
+            let format = child_text(schema, "format")?.unwrap_or_default();
+            // The value is an identity, with or without a prefix.
+            let is_yang = format.rsplit(':').next() == Some("yang");
+            if let Some(name) = child_text(schema, "identifier")?.filter(|_| is_yang) {
+                let revision = child_text(schema, "version")?;
+                found.insert(ServerModule {
+                    name,
+                    revision: revision.filter(|text| !text.is_empty()),
+                });
+            }
+            Ok(())
+        },
+    )?;
     match found.len() > MODULES_MAX {
         true => Err(Failure::data(format!(
             "the server has more than {MODULES_MAX} modules (MODULES_MAX)"
@@ -135,7 +144,8 @@ impl Library {
         if hello.has("urn:ietf:params:netconf:capability:yang-library:1.1") {
             return Self::Sets;
         }
-        match hello.has("urn:ietf:params:netconf:capability:yang-library:1.0") || hello.has(LIBRARY) {
+        match hello.has("urn:ietf:params:netconf:capability:yang-library:1.0") || hello.has(LIBRARY)
+        {
             true => Self::State,
             false => Self::None,
         }
@@ -201,7 +211,10 @@ pub fn namespaces_of(context: &Context, names: &[String]) -> Vec<(String, String
     let modules: String = names.iter().map(module).collect();
     let mut found = Vec::new();
     let visited = Library::of(context).each(context, &modules, &mut |module| {
-        let both = (child_text(module, "name")?, child_text(module, "namespace")?);
+        let both = (
+            child_text(module, "name")?,
+            child_text(module, "namespace")?,
+        );
         if let (Some(name), Some(namespace)) = both {
             found.push((name, namespace));
         }

@@ -101,7 +101,10 @@ pub fn copy_config(target: &Place, source: &Place) -> String {
 
 /// `delete-config` (RFC 6241 §7.4).
 pub fn delete_config(target: &Place) -> String {
-    format!("<delete-config><target>{}</target></delete-config>", target.element())
+    format!(
+        "<delete-config><target>{}</target></delete-config>",
+        target.element()
+    )
 }
 
 /// `validate` (RFC 6241 §8.6).

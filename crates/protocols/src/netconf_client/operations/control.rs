@@ -18,12 +18,18 @@ pub struct CommitOptions {
 
 /// `lock` (RFC 6241 §7.5).
 pub fn lock(target: &str) -> String {
-    format!("<lock><target>{}</target></lock>", Place::named(target).element())
+    format!(
+        "<lock><target>{}</target></lock>",
+        Place::named(target).element()
+    )
 }
 
 /// `unlock` (RFC 6241 §7.6).
 pub fn unlock(target: &str) -> String {
-    format!("<unlock><target>{}</target></unlock>", Place::named(target).element())
+    format!(
+        "<unlock><target>{}</target></unlock>",
+        Place::named(target).element()
+    )
 }
 
 /// `commit` (RFC 6241 §8.3, §8.4).
@@ -43,7 +49,10 @@ pub fn commit(options: &CommitOptions) -> String {
 
 /// `cancel-commit` (RFC 6241 §8.4.4).
 pub fn cancel_commit(persist_id: Option<&str>) -> String {
-    format!("<cancel-commit>{}</cancel-commit>", optional("persist-id", persist_id))
+    format!(
+        "<cancel-commit>{}</cancel-commit>",
+        optional("persist-id", persist_id)
+    )
 }
 
 /// `discard-changes` (RFC 6241 §8.3.4.2).
@@ -53,5 +62,8 @@ pub fn discard_changes() -> String {
 
 /// `kill-session` (RFC 6241 §7.9).
 pub fn kill_session(id: u32) -> String {
-    format!("<kill-session>{}</kill-session>", leaf("session-id", &id.to_string()))
+    format!(
+        "<kill-session>{}</kill-session>",
+        leaf("session-id", &id.to_string())
+    )
 }

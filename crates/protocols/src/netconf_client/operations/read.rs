@@ -89,7 +89,10 @@ impl ReadOptions {
     fn elements(&self) -> String {
         let filter = self.filter.as_ref().map(Filter::element);
         let defaults = self.with_defaults.as_ref().map(|mode| {
-            format!("<with-defaults xmlns=\"{WITH_DEFAULTS}\">{}</with-defaults>", escape(mode))
+            format!(
+                "<with-defaults xmlns=\"{WITH_DEFAULTS}\">{}</with-defaults>",
+                escape(mode)
+            )
         });
         filter.into_iter().chain(defaults).collect()
     }
@@ -103,27 +106,47 @@ pub fn get(options: &ReadOptions) -> String {
 /// `get-config` (RFC 6241 §7.1) of a datastore.
 pub fn get_config(source: &str, options: &ReadOptions) -> String {
     let source = super::change::Place::named(source).element();
-    format!("<get-config><source>{source}</source>{}</get-config>", options.elements())
+    format!(
+        "<get-config><source>{source}</source>{}</get-config>",
+        options.elements()
+    )
 }
 
 /// `get-data` (RFC 8526 §3.1.1) of a datastore, an identity of `ietf-datastores` or one with a prefix.
 pub fn get_data(datastore: &str, options: &DataOptions) -> String {
     let filter = options.read.filter.as_ref();
-    let mut text = format!("<get-data xmlns=\"{NMDA}\">{}", datastore_element(datastore));
+    let mut text = format!(
+        "<get-data xmlns=\"{NMDA}\">{}",
+        datastore_element(datastore)
+    );
     text.extend(filter.map(|filter| filter.element_with("")));
-    text.extend(options.config_filter.map(|only| leaf("config-filter", &only.to_string())));
-    text.extend(options.max_depth.map(|depth| leaf("max-depth", &depth.to_string())));
+    text.extend(
+        options
+            .config_filter
+            .map(|only| leaf("config-filter", &only.to_string())),
+    );
+    text.extend(
+        options
+            .max_depth
+            .map(|depth| leaf("max-depth", &depth.to_string())),
+    );
     if options.with_origin {
         text.push_str("<with-origin/>");
     }
-    text.push_str(&optional("with-defaults", options.read.with_defaults.as_deref()));
+    text.push_str(&optional(
+        "with-defaults",
+        options.read.with_defaults.as_deref(),
+    ));
     text.push_str("</get-data>");
     text
 }
 
 /// The element `datastore` of operations of `ietf-netconf-nmda`.
 pub(super) fn datastore_element(datastore: &str) -> String {
-    format!("<datastore xmlns:ds=\"{DATASTORES}\">ds:{}</datastore>", escape(datastore))
+    format!(
+        "<datastore xmlns:ds=\"{DATASTORES}\">ds:{}</datastore>",
+        escape(datastore)
+    )
 }
 
 /// `get-schema` (RFC 6022 §3.1).

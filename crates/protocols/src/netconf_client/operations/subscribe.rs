@@ -37,7 +37,10 @@ pub fn establish_subscription(options: &SubscribeOptions) -> String {
     let filter = filter.map(|filter| filter.element_with("stream-"));
     format!(
         "<establish-subscription xmlns=\"{SUBSCRIBED}\">{}{}{}{}</establish-subscription>",
-        optional("stream", Some(options.stream.as_deref().unwrap_or("NETCONF"))),
+        optional(
+            "stream",
+            Some(options.stream.as_deref().unwrap_or("NETCONF"))
+        ),
         filter.unwrap_or_default(),
         optional("replay-start-time", options.start.as_deref()),
         optional("stop-time", options.stop.as_deref())

@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn documents_are_indented_and_texts_kept() {
         let text = "<a><b> x </b>\n\n<c> </c><d><e/></d><f>1 &lt; 2</f></a>";
-        let expected = "<a>\n  <b> x </b>\n  <c> </c>\n  <d>\n    <e/>\n  </d>\n  <f>1 &lt; 2</f>\n</a>";
+        let expected =
+            "<a>\n  <b> x </b>\n  <c> </c>\n  <d>\n    <e/>\n  </d>\n  <f>1 &lt; 2</f>\n</a>";
         assert_eq!(indented(text).expect("a document"), expected);
         assert_eq!(indented(expected).expect("a document"), expected);
     }

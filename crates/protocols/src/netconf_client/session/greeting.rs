@@ -56,6 +56,8 @@ async fn receive<R: AsyncRead + Unpin>(
         return Err(ClientError::NotNetconf(excerpt.trim_end().to_owned()));
     }
     let names = ("the hello of the server", "hello_bytes_max");
-    let text = input.rest(Vec::new(), limits.hello_bytes_max, names).await?;
+    let text = input
+        .rest(Vec::new(), limits.hello_bytes_max, names)
+        .await?;
     Ok(ServerHello::parse(text.trim_start())?)
 }

@@ -6,7 +6,7 @@
 //! | `stream.rs` | [`Connection`]: the bytes of a session |
 //! | `input.rs` | finds the messages in what arrives |
 //! | `greeting.rs` | exchanges the `hello` messages |
-//! | `receive.rs` | the task that gives messages to those who wait for them |
+//! | `receive.rs` | the task that routes received messages |
 //! | `pending.rs` | the requests without a reply, and the end of a session |
 //! | `reply_stream.rs` | [`ReplyStream`]: a reply as it arrives |
 //! | `notifications.rs` | [`Notifications`] |

@@ -8,10 +8,10 @@ use tokio::sync::{Notify, mpsc};
 use super::input::Piece;
 use crate::netconf_client::error::ClientError;
 
-/// The number of parts of a reply that wait for who reads it.
+/// The number of parts of a reply that wait to be read.
 const PARTS_QUEUED_MAX: usize = 4;
 
-/// What the task that receives has in common with those who wait.
+/// What the task that receives shares with the requests that wait.
 #[derive(Default)]
 pub(super) struct Pending {
     state: Mutex<State>,

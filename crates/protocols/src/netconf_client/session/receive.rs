@@ -1,4 +1,4 @@
-//! Gives what arrives to those who wait for it.
+//! Routes received messages to requests and to the queue of notifications.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,7 +59,11 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
                     begin.extend_from_slice(&data);
                     // Only the end of a tag can complete the first start tag.
                     let is_candidate = memchr::memchr(b'>', &data).is_some();
-                    if let Some(kind) = is_candidate.then(|| kind_of_begin(&begin)).transpose()?.flatten() {
+                    if let Some(kind) = is_candidate
+                        .then(|| kind_of_begin(&begin))
+                        .transpose()?
+                        .flatten()
+                    {
                         return self.give(kind, begin).await;
                     }
                 }
@@ -89,7 +93,7 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
                 let mut next = Piece::Data(Bytes::from(begin));
                 loop {
                     let is_end = matches!(next, Piece::End);
-                    // Who does not wait any more does not get the rest.
+                    // The rest of a reply that is no longer awaited is dropped.
                     let _ = parts.send(next).await;
                     if is_end {
                         return Ok(());
@@ -111,7 +115,8 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
     async fn give_whole(&mut self, kind: Kind, message: Vec<u8>) -> Result<(), ClientError> {
         match kind {
             Kind::Notification => {
-                self.notify(Notification(super::input::text(message)?)).await;
+                self.notify(Notification(super::input::text(message)?))
+                    .await;
             }
             Kind::Reply(id) => {
                 let parts = self.waiting_for(id)?;

@@ -113,7 +113,8 @@ impl ReplyStream {
             }
         }
         let end = tail.windows(2).rposition(|pair| pair == b"</");
-        let end = end.ok_or_else(|| ClientError::Malformed("the rpc-reply does not end".to_owned()))?;
+        let end =
+            end.ok_or_else(|| ClientError::Malformed("the rpc-reply does not end".to_owned()))?;
         copy.write(tail[..end].trim_ascii_end())?;
         copy.write(b"\n")?;
         Ok(copy.written)

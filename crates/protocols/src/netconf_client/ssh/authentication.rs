@@ -89,7 +89,7 @@ impl Authentication<'_> {
         }
     }
 
-    /// Whether the server accepts a method, as far as it has told.
+    /// Whether the server accepts a method, as far as is known.
     fn has(&self, method: MethodKind) -> bool {
         !self.handle.is_closed() && (self.methods.is_empty() || self.methods.contains(&method))
     }
@@ -107,7 +107,10 @@ impl Authentication<'_> {
             let key = match read_key(file, prompt).await {
                 Ok(key) => key,
                 Err(reason) if is_required => {
-                    let message = format!("{}: the private key cannot be read: {reason}", file.display());
+                    let message = format!(
+                        "{}: the private key cannot be read: {reason}",
+                        file.display()
+                    );
                     return Err(ClientError::Transport(message));
                 }
                 Err(reason) => {
@@ -149,10 +152,12 @@ impl Authentication<'_> {
             return Ok(false);
         };
         let identities = agent.request_identities().await.unwrap_or_default();
-        let keys = identities.into_iter().filter_map(|identity| match identity {
-            AgentIdentity::PublicKey { key, comment } => Some((key, comment)),
-            AgentIdentity::Certificate { .. } => None,
-        });
+        let keys = identities
+            .into_iter()
+            .filter_map(|identity| match identity {
+                AgentIdentity::PublicKey { key, comment } => Some((key, comment)),
+                AgentIdentity::Certificate { .. } => None,
+            });
         for (key, comment) in keys.take(AGENT_KEYS_MAX) {
             if !self.has(MethodKind::PublicKey) {
                 break;
@@ -192,7 +197,10 @@ impl Authentication<'_> {
     async fn password(&mut self, password: String) -> Result<Accepted, ClientError> {
         if self.has(MethodKind::Password) {
             self.tried.push("the password".to_owned());
-            let result = self.handle.authenticate_password(self.user, password.clone()).await;
+            let result = self
+                .handle
+                .authenticate_password(self.user, password.clone())
+                .await;
             if self.is_accepted(result.map_err(failed)?) {
                 return Ok(true);
             }
@@ -207,7 +215,9 @@ impl Authentication<'_> {
     async fn dialogue(&mut self, password: String) -> Result<Accepted, ClientError> {
         self.tried
             .push("the password (keyboard-interactive)".to_owned());
-        let started = self.handle.authenticate_keyboard_interactive_start(self.user, None);
+        let started = self
+            .handle
+            .authenticate_keyboard_interactive_start(self.user, None);
         let mut response = started.await.map_err(failed)?;
         for _ in 0..DIALOGUES_MAX {
             let prompts = match response {
@@ -230,9 +240,10 @@ impl Authentication<'_> {
 
 pub(super) fn failed(error: russh::Error) -> ClientError {
     match error {
-        russh::Error::HUP | russh::Error::Disconnect | russh::Error::SendError | russh::Error::RecvError => {
-            ClientError::Closed
-        }
+        russh::Error::HUP
+        | russh::Error::Disconnect
+        | russh::Error::SendError
+        | russh::Error::RecvError => ClientError::Closed,
         error => ClientError::Transport(format!("SSH failed: {error}")),
     }
 }

@@ -4,8 +4,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
-use russh::client::{Config, Handler, connect_stream};
 use russh::ChannelMsg;
+use russh::client::{Config, Handler, connect_stream};
 use russh::keys::{Algorithm, PublicKeyOrCertificate};
 use tokio::io::{AsyncReadExt, join, split};
 use tokio::net::TcpStream;
@@ -16,8 +16,8 @@ use super::host_key::{HostKeyError, KnownHost};
 use super::options::SshOptions;
 use crate::netconf_client::error::ClientError;
 use crate::netconf_client::limits::ClientLimits;
+use crate::netconf_client::server_url::HostAndPort;
 use crate::netconf_client::session::Connection;
-use crate::netconf_client::target::HostAndPort;
 
 /// The name of the subsystem.
 const SUBSYSTEM: &str = "netconf";
@@ -112,7 +112,8 @@ pub(in crate::netconf_client) async fn open(
         ClientError::Timeout("the server did not open the subsystem in time (connect_time_max)")
     })?;
     let Some((channel, first)) = opened.map_err(failed)? else {
-        let message = "the server has no SSH subsystem “netconf”: is it on another port (830 is usual)?";
+        let message =
+            "the server has no SSH subsystem “netconf”: is it on another port (830 is usual)?";
         return Err(ClientError::Transport(message.to_owned()));
     };
     let (reader, writer) = split(channel.into_stream());

@@ -6,7 +6,7 @@ use russh::keys::known_hosts::{known_host_keys_path, learn_known_hosts_path};
 use russh::keys::{Algorithm, HashAlg, PublicKey};
 
 use super::options::{HostKeyPolicy, SshOptions};
-use crate::netconf_client::target::HostAndPort;
+use crate::netconf_client::server_url::HostAndPort;
 
 /// Why a host key is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +67,10 @@ impl KnownHost {
     /// Reads the keys of a host.
     pub fn read(options: &SshOptions, server: &HostAndPort) -> Result<Self, HostKeyError> {
         let host = HostAndPort {
-            host: options.host_key_alias.clone().unwrap_or(server.host.clone()),
+            host: options
+                .host_key_alias
+                .clone()
+                .unwrap_or(server.host.clone()),
             port: server.port,
         };
         let mut recorded = Vec::new();
@@ -107,7 +110,10 @@ impl KnownHost {
     /// Checks the key of the server.
     pub fn check(&self, key: &PublicKey) -> Result<(), HostKeyError> {
         if self.policy == HostKeyPolicy::Any
-            || self.recorded.iter().any(|one| one.key.key_data() == key.key_data())
+            || self
+                .recorded
+                .iter()
+                .any(|one| one.key.key_data() == key.key_data())
         {
             return Ok(());
         }
@@ -122,12 +128,12 @@ impl KnownHost {
                 line: other.line,
             }),
             (None, HostKeyPolicy::AcceptNew, Some(file)) => {
-                learn_known_hosts_path(&self.host.host, self.host.port, key, file).map_err(|error| {
-                    HostKeyError::File {
+                learn_known_hosts_path(&self.host.host, self.host.port, key, file).map_err(
+                    |error| HostKeyError::File {
                         file: file.clone(),
                         reason: error.to_string(),
-                    }
-                })
+                    },
+                )
             }
             _ => Err(HostKeyError::Unknown {
                 host,

@@ -16,7 +16,7 @@ pub enum HostKeyPolicy {
     Known,
     /// Also that of a host that is not in `known_hosts`; it is added.
     AcceptNew,
-    /// Any: whoever controls the network can read and change the session.
+    /// Any: an attacker who controls the network can read and change the session.
     Any,
 }
 

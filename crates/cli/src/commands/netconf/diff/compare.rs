@@ -177,7 +177,9 @@ impl Comparison<'_> {
 
 fn places<'i>(instances: &'i Instances<'_>) -> HashMap<&'i Keys, usize> {
     let keys = instances.iter().map(|(keys, _)| keys);
-    keys.enumerate().map(|(place, keys)| (keys, place)).collect()
+    keys.enumerate()
+        .map(|(place, keys)| (keys, place))
+        .collect()
 }
 
 fn distinct(nodes: &[DataNode]) -> Vec<NodeId> {

@@ -55,7 +55,10 @@ enum Side {
 impl DiffCommand {
     /// Compares.
     pub fn run(&self, client: &Client, form: &OutputForm) -> Result<()> {
-        let sides = [self.side(client, form, &self.a)?, self.side(client, form, &self.b)?];
+        let sides = [
+            self.side(client, form, &self.a)?,
+            self.side(client, form, &self.b)?,
+        ];
         let schema = schema(&sides, client)?;
         let [old, new] = &sides;
         let (old, new) = (self.tree(&schema, old)?, self.tree(&schema, new)?);

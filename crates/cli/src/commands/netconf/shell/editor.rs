@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use espalier_terminal::{Failure, Result};
 use reedline::{
-    ColumnarMenu, Completer, CompletionResult, Emacs, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder,
-    Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal,
-    Span, Suggestion, default_emacs_keybindings,
+    ColumnarMenu, Completer, CompletionResult, Emacs, FileBackedHistory, KeyCode, KeyModifiers,
+    MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent,
+    ReedlineMenu, Signal, Span, Suggestion, default_emacs_keybindings,
 };
 
 use super::line::completions;
@@ -69,7 +69,9 @@ impl Editor {
             Ok(Signal::Success(line)) => Ok(Typed::Line(line)),
             Ok(Signal::CtrlD) => Ok(Typed::End),
             Ok(_) => Ok(Typed::Discarded),
-            Err(error) => Err(Failure::data(format!("the terminal cannot be used: {error}"))),
+            Err(error) => Err(Failure::data(format!(
+                "the terminal cannot be used: {error}"
+            ))),
         }
     }
 }
@@ -85,7 +87,11 @@ fn history() -> Option<FileBackedHistory> {
     fs::create_dir_all(&folder).ok()?;
     let file = folder.join("netconf_history");
     // The editor would create it for everybody.
-    let created = OpenOptions::new().append(true).create(true).mode(0o600).open(&file);
+    let created = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(&file);
     created.ok()?;
     FileBackedHistory::with_file(HISTORY_LINES_MAX, file).ok()
 }
@@ -95,7 +101,9 @@ struct Names;
 impl Completer for Names {
     fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
         let begin = line.get(..position).unwrap_or(line);
-        let word = begin.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let word = begin
+            .rfind(char::is_whitespace)
+            .map_or(0, |space| space + 1);
         let found = completions(begin).into_iter();
         let found: Vec<_> = found
             .map(|(value, description)| Suggestion {

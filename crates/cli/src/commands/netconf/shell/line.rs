@@ -83,13 +83,17 @@ pub fn completions(line_begin: &str) -> Vec<(String, String)> {
         found.sort();
         return found;
     }
-    let last = line_begin.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let last = line_begin
+        .rsplit(char::is_whitespace)
+        .next()
+        .unwrap_or_default();
     let Some(command) = command.find_subcommand(first) else {
         return Vec::new();
     };
     let options = command.get_arguments().filter_map(|argument| {
         let name = format!("--{}", argument.get_long()?);
-        name.starts_with(last).then(|| (name, about(argument.get_help())))
+        name.starts_with(last)
+            .then(|| (name, about(argument.get_help())))
     });
     options.collect()
 }
@@ -101,7 +105,13 @@ mod tests {
     #[test]
     fn lines_are_the_operations_of_the_command_line() {
         Line::command().debug_assert();
-        for line in ["get-config --source candidate --json", "exit", "quit", "lock", "rpc 'a b.xml'"] {
+        for line in [
+            "get-config --source candidate --json",
+            "exit",
+            "quit",
+            "lock",
+            "rpc 'a b.xml'",
+        ] {
             assert!(matches!(parse(line), Ok(Parsed::Command(..))), "{line}");
         }
         for line in ["", "# comment"] {
@@ -118,7 +128,10 @@ mod tests {
     #[test]
     fn names_and_options_are_completed() {
         let names = |line| -> Vec<_> {
-            completions(line).into_iter().map(|(name, _)| name).collect()
+            completions(line)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect()
         };
         assert_eq!(names("ed"), ["edit-config", "edit-data"]);
         assert!(names("").contains(&"help".to_owned()));

@@ -62,10 +62,7 @@ fn next_line() -> Result<Option<String>> {
 }
 
 /// Runs lines; the first failure ends them.
-fn script(
-    context: &mut Context,
-    next: &mut dyn FnMut() -> Result<Option<String>>,
-) -> Result<()> {
+fn script(context: &mut Context, next: &mut dyn FnMut() -> Result<Option<String>>) -> Result<()> {
     let mut number = 0_u64;
     while let Some(line) = next()? {
         number += 1;

@@ -73,7 +73,10 @@ mod tests {
             ("  # comment", &[]),
             ("get # comment", &["get"]),
             ("a#b", &["a#b"]),
-            ("get --xpath '/a[b=\"c d\"]'", &["get", "--xpath", "/a[b=\"c d\"]"]),
+            (
+                "get --xpath '/a[b=\"c d\"]'",
+                &["get", "--xpath", "/a[b=\"c d\"]"],
+            ),
             (r#"a"b \"c\" \d"'e'"#, &[r#"ab "c" \de"#]),
             (r"a\ b ''", &["a b", ""]),
             ("<a b='1'/>", &["<a", "b=1/>"]),

@@ -63,7 +63,10 @@ impl fmt::Display for HostAndPort {
 
 impl fmt::Display for Target {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |user: &Option<String>| user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+        let at = |user: &Option<String>| {
+            user.as_ref()
+                .map_or(String::new(), |user| format!("{user}@"))
+        };
         match self {
             Self::Ssh { user, server } => write!(out, "ssh://{}{server}", at(user)),
             Self::Tls(server) => write!(out, "tls://{server}"),
@@ -103,7 +106,9 @@ fn parse(text: &str) -> Result<Target, String> {
         None => (None, rest),
     };
     if user.is_some_and(|user| user.contains(':')) {
-        return Err("a password does not belong here, where other users of the machine see it".to_owned());
+        return Err(
+            "a password does not belong here, where other users of the machine see it".to_owned(),
+        );
     }
     let user = user.filter(|user| !user.is_empty()).map(str::to_owned);
     match (scheme, &user) {
@@ -124,7 +129,9 @@ fn parse(text: &str) -> Result<Target, String> {
         ("tls" | "call-home+tls", Some(_)) => {
             Err("over TLS the certificate of the client gives the user".to_owned())
         }
-        _ => Err("expected HOST, ssh://, tls://, unix:, call-home+ssh:// or call-home+tls://".to_owned()),
+        _ => Err(
+            "expected HOST, ssh://, tls://, unix:, call-home+ssh:// or call-home+tls://".to_owned(),
+        ),
     }
 }
 
@@ -139,7 +146,10 @@ fn host_and_port(text: &str, default_port: u16, default_host: &str) -> Result<Ho
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']').ok_or("there is no “]”")?;
-            (host, rest.strip_prefix(':').or(rest.is_empty().then_some("")))
+            (
+                host,
+                rest.strip_prefix(':').or(rest.is_empty().then_some("")),
+            )
         }
         // An address of IPv6 without a port.
         None if text.matches(':').count() > 1 => (text, Some("")),
@@ -154,7 +164,8 @@ fn host_and_port(text: &str, default_port: u16, default_host: &str) -> Result<Ho
         Some(port) => port.parse().map_err(|_| ()),
     };
     let port = port.map_err(|()| "the port must be a number up to 65535")?;
-    let wrong = |letter: char| letter.is_whitespace() || letter.is_control() || "/?#\\".contains(letter);
+    let wrong =
+        |letter: char| letter.is_whitespace() || letter.is_control() || "/?#\\".contains(letter);
     if host.contains(wrong) {
         return Err("a host name cannot have these characters".to_owned());
     }
@@ -185,19 +196,36 @@ mod tests {
             ("unix://a.sock", "unix:a.sock"),
             ("call-home+ssh://", "call-home+ssh://[::]:4334"),
             ("call-home+ssh://m@:1", "call-home+ssh://m@[::]:1"),
-            ("call-home+tls://127.0.0.1", "call-home+tls://127.0.0.1:4335"),
+            (
+                "call-home+tls://127.0.0.1",
+                "call-home+tls://127.0.0.1:4335",
+            ),
         ] {
             let target: Target = text.parse().expect(text);
             assert_eq!(target.to_string(), expected);
-            assert_eq!(target.to_string().parse::<Target>().expect(expected), target);
+            assert_eq!(
+                target.to_string().parse::<Target>().expect(expected),
+                target
+            );
         }
     }
 
     #[test]
     fn wrong_targets_have_reasons_without_passwords() {
         for text in [
-            "", "ssh://", "ssh://:830", "unix:", "http://host", "host:x", "host:70000", "[::1", "[::1]x",
-            "tls://maria@host", "a b", "maria:secret@host", "host/path",
+            "",
+            "ssh://",
+            "ssh://:830",
+            "unix:",
+            "http://host",
+            "host:x",
+            "host:70000",
+            "[::1",
+            "[::1]x",
+            "tls://maria@host",
+            "a b",
+            "maria:secret@host",
+            "host/path",
         ] {
             let error = text.parse::<Target>().expect_err(text).to_string();
             assert!(!error.contains("secret"), "{error}");
