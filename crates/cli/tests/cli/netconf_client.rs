@@ -293,7 +293,7 @@ fn any_operation_as_an_element_or_a_whole_message() {
     );
     let whole = "<?xml version='1.0'?><nc:rpc xmlns:nc='urn:ietf:params:xml:ns:netconf:base:1.0' message-id='a&lt;b'>\
          <nc:discard-changes/></nc:rpc>";
-    assert_eq!(served.netconf_with(&["rpc", "-"], &whole).ok(), "");
+    assert_eq!(served.netconf_with(&["rpc", "-"], whole).ok(), "");
     let without_id = whole.replace("message-id='a&lt;b'", "");
     let error = served.netconf_with(&["rpc", "-"], &without_id).failed(1);
     assert!(

@@ -145,12 +145,13 @@ fn netconfd_is_served_by_espalier_netconf() {
         assert_eq!(hello["base"], base);
     }
     server.sandbox.write("edit.xml", CONTACT);
+    // netconfd commits nothing after `validate` of the candidate.
     let lines = [
         "lock candidate",
         "edit-config edit.xml --target candidate",
-        "validate",
         "commit",
         "unlock candidate",
+        "validate running",
     ];
     let commands: Vec<&str> = lines.iter().flat_map(|line| ["-c", line]).collect();
     server.netconf(&[&["shell"], &commands[..]].concat()).ok();
@@ -220,7 +221,8 @@ fn yangcli_is_at_home() {
         .arg(format!("--run-script={}", sandbox.path("script").display()))
         .env("HOME", sandbox.path(".")));
     assert!(printed.contains("title yuma"), "{printed}");
-    assert_eq!(printed.matches("RPC OK Reply").count(), 5, "{printed}");
+    // The reply to close-session is printed if it arrives before the end of the connection.
+    assert!(printed.contains("RPC OK Reply 6"), "{printed}");
     assert!(
         printed.contains("module m {") && !printed.contains("RPC Error Reply"),
         "{printed}"
