@@ -10,8 +10,9 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     AccessCommand, AuditCommand, Backup, Check, Commit, Completions, Copy, CopyConfig, Delete,
     DeleteConfig, Diff, Discard, Documents, Edit, Example, Export, Get, History, Info, Load, Lock,
-    Locks, ModulesCommand, NetconfStdio, NotificationsCommand, Notify, Provide, Repair, Restore,
-    Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade, User, Validate,
+    Locks, ModulesCommand, NetconfCommand, NetconfStdio, NotificationsCommand, Notify, Provide,
+    Repair, Restore, Rollback, Rpc, SchemaTree, Serve, Set, Stats, Token, Unlock, Update, Upgrade,
+    User, Validate,
 };
 use crate::logging;
 use crate::settings::Settings;
@@ -127,6 +128,7 @@ enum Command {
     Audit(AuditCommand),
     Notifications(Box<NotificationsCommand>),
     Notify(Notify),
+    Netconf(Box<NetconfCommand>),
     NetconfStdio(NetconfStdio),
     #[cfg(feature = "bench")]
     Bench(espalier_bench::Bench),
@@ -257,6 +259,7 @@ impl Cli {
             Command::Audit(command) => command.run(settings),
             Command::Notifications(command) => command.run(settings),
             Command::Notify(command) => command.run(settings),
+            Command::Netconf(command) => command.run(settings),
             Command::NetconfStdio(command) => command.run(settings),
             #[cfg(feature = "bench")]
             Command::Bench(command) => command.run(),
@@ -307,6 +310,7 @@ impl Command {
             Self::Audit(command) => command.wants_json(),
             Self::Notifications(command) => command.wants_json(),
             Self::Notify(command) => command.source_option.output_options.json,
+            Self::Netconf(command) => command.wants_json(),
             Self::Example(command) => command.output_options.json,
             Self::Completions(command) => command.output_options.json,
             #[cfg(feature = "bench")]

@@ -4,6 +4,7 @@
 //! - [`audit`]: the audit log.
 //! - [`documents`]: document collections, with the OpenAPI description of their operations.
 //! - [`intake`]: receives the whole body of a request before the request is handled.
+//! - [`netconf`]: NETCONF (RFC 6241), the server; [`netconf_client`]: a client, for the servers of any vendor.
 //! - [`restconf`]: RESTCONF (RFC 8040) for the trees of anchors.
 //! - [`server`]: the HTTP listener that all HTTP front ends share: HTTP/1.1, HTTP/2, TLS, limits, graceful
 //!   shutdown.
@@ -26,6 +27,7 @@ pub mod http_status;
 pub mod intake;
 pub mod json;
 pub mod netconf;
+pub mod netconf_client;
 pub mod request_session;
 pub mod restconf;
 pub mod server;

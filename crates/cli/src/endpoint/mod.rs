@@ -47,5 +47,6 @@ pub use remote_providers::{MESSAGES_PATH, PROVIDERS_PATH};
 pub use remote_versions::{
     AT_PATH, CommitBody, DIFF_PATH, HISTORY_PATH, RETENTION_PATH, ROLLBACK_PATH, RetentionBody,
 };
+pub use tls::client_tls;
 pub use upgrade::{apply_modules, load_with_modules, upgrade_text};
 pub use versions::{Differences, LineStyle, Rollback, diff_lines, print_view};

@@ -69,6 +69,16 @@ impl ClientIdentity {
     }
 }
 
+/// The configuration of a client that trusts the certificates of `--server-ca`, and presents the client certificate, if
+/// any; `None` without `--server-ca`.
+pub fn client_tls(settings: &Settings) -> Result<Option<Arc<ClientConfig>>> {
+    let Some(file) = &settings.server_ca else {
+        return Ok(None);
+    };
+    let identity = ClientIdentity::from_settings(settings)?;
+    Ok(Some(PinnedTls::from_file(file, identity)?.config))
+}
+
 /// A connector that adds TLS to the connections of the preceding connector in the chain.
 pub struct PinnedTls {
     config: Arc<ClientConfig>,

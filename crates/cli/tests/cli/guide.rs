@@ -82,6 +82,16 @@ fn schema_mount_guide_runs_as_printed() {
 }
 
 #[test]
+fn netconf_client_guide_runs_as_printed() {
+    let text = shell(&Sandbox::new(), &block("netconf-client.md", "## Try it"));
+    assert!(
+        text.contains("base 1.1") && text.contains(r#""to-core-1""#),
+        "{text}"
+    );
+    assert!(text.contains("module ietf-interfaces"), "{text}");
+}
+
+#[test]
 fn collections_guide_runs_as_printed() {
     let script = block("collections.md", "# Document collections");
     assert!(script.lines().count() > 10, "{script}");

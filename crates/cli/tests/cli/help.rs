@@ -73,6 +73,8 @@ const NOT_RUNNABLE: &[&str] = &[
     "redis://",
     "espalier serve",
     "espalier netconf-stdio",
+    // Run in the guide, against a server.
+    "espalier netconf ",
     "espalier audit follow",
     // Stays connected to a server.
     "espalier provide",

@@ -25,6 +25,9 @@ mod inventory;
 mod kill;
 mod modules;
 mod netconf;
+mod netconf_client;
+mod netconf_shell;
+mod netconf_transports;
 mod notifications;
 mod overwriting;
 #[cfg(feature = "pam")]

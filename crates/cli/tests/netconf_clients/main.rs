@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "shared with the test `cli`, which uses all of it")]
 #[path = "../cli/process.rs"]
 mod process;
+mod yuma;
 
 use std::fs;
 use std::net::TcpListener;

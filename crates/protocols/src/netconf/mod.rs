@@ -28,5 +28,7 @@ pub mod transport;
 
 pub use framing::{Decoder, Framing, FramingError, MessageWriter, Part};
 pub use limits::NetconfLimits;
-pub use message::{BASE_1_0, BASE_1_1, BASE_NAMESPACE, Element, Hello, HelloError};
+pub use message::{
+    BASE_1_0, BASE_1_1, BASE_NAMESPACE, Element, Hello, HelloError, NotXml, ServerHello,
+};
 pub use server::{NetconfPeer, NetconfServer, SessionEnd};

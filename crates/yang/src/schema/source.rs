@@ -42,6 +42,13 @@ impl ModuleSource {
         })
     }
 
+    /// Its namespace; `None` for a submodule.
+    pub fn namespace(&self) -> Option<String> {
+        let mut statements = Statements::new(&self.text).filter(|found| found.depth == 1);
+        let found = statements.find(|found| found.keyword == "namespace")?;
+        found.argument.map(Into::into)
+    }
+
     /// The names of the features that it defines.
     pub fn features(&self) -> Vec<String> {
         let statements = Statements::new(&self.text).filter(|found| found.depth == 1);

@@ -26,9 +26,9 @@ pub enum FramingError {
     /// A chunk does not begin with a line feed and `#`.
     #[error("a chunk must begin with a line feed and “#”, not with the byte {0:#04x}")]
     Begin(u8),
-    /// A message without framing, from a client that announced `base:1.1`.
+    /// A message without framing, from a peer that announced `base:1.1`.
     #[error(
-        "the client announced base:1.1, but sent a message without chunks: it must announce base:1.0 only, or send chunks"
+        "the peer announced base:1.1, but sent a message without chunks: it must announce base:1.0 only, or send chunks"
     )]
     NotChunked,
     /// A wrong size of a chunk.

@@ -54,6 +54,8 @@ pub struct Element<'m> {
     /// The text of all attributes, with declarations of namespaces.
     pub raw_attributes: &'m str,
     scope: Scope,
+    /// The prefixes that its own start tag declares.
+    declared: Vec<String>,
     content: &'m str,
 }
 
@@ -127,6 +129,44 @@ impl<'m> Element<'m> {
     /// The content is not well-formed, or has text between elements.
     pub fn children(&self) -> Result<Vec<Self>, NotXml> {
         elements(self.content, &self.scope)
+    }
+
+    /// Its content, as it was written.
+    pub fn content(&self) -> &'m str {
+        self.content
+    }
+
+    /// The element as a document of its own: with all declarations of namespaces that are in scope.
+    pub fn standalone(&self) -> String {
+        let start = self.standalone_start();
+        format!("{start}{}</{}>", self.content, self.qualified_name())
+    }
+
+    /// The start tag of [`Self::standalone`].
+    pub fn standalone_start(&self) -> String {
+        let mut start = format!("<{}", self.qualified_name());
+        if !self.raw_attributes.trim().is_empty() {
+            start.extend([" ", self.raw_attributes.trim()]);
+        }
+        let outer = self.scope.iter();
+        let outer = outer.filter(|(prefix, _)| !self.declared.contains(prefix));
+        for (prefix, namespace) in outer {
+            let namespace = escape(namespace);
+            // Writing to a string does not fail.
+            let _ = match prefix.as_str() {
+                "" => write!(start, " xmlns=\"{namespace}\""),
+                prefix => write!(start, " xmlns:{prefix}=\"{namespace}\""),
+            };
+        }
+        start.push('>');
+        start
+    }
+
+    fn qualified_name(&self) -> String {
+        match self.prefix.as_str() {
+            "" => self.name.clone(),
+            prefix => format!("{prefix}:{}", self.name),
+        }
     }
 
     /// Its text, without white space at the ends.
@@ -270,7 +310,7 @@ fn element<'m>(
     outer: &Scope,
 ) -> Result<Element<'m>, NotXml> {
     let mut scope = outer.clone();
-    let mut plain = Vec::new();
+    let (mut plain, mut declared_here) = (Vec::new(), Vec::new());
     for (index, attribute) in start.attributes().enumerate() {
         if index == ATTRIBUTES_MAX {
             let message = format!("more than {ATTRIBUTES_MAX} attributes (ATTRIBUTES_MAX)");
@@ -281,9 +321,11 @@ fn element<'m>(
         match attribute.key.as_ref().split_once(':') {
             None if attribute.key.as_ref() == "xmlns" => {
                 scope.insert(String::new(), value);
+                declared_here.push(String::new());
             }
             Some(("xmlns", prefix)) => {
                 scope.insert(prefix.to_owned(), value);
+                declared_here.push(prefix.to_owned());
             }
             Some((prefix, name)) => plain.push((prefix.to_owned(), name.to_owned(), value)),
             None => plain.push((String::new(), attribute.key.as_ref().to_owned(), value)),
@@ -317,6 +359,7 @@ fn element<'m>(
         attributes,
         raw_attributes: raw_attributes(content, end, start),
         scope,
+        declared: declared_here,
         content: "",
     })
 }
@@ -379,6 +422,10 @@ mod tests {
         assert!(children[0].is("urn:d", "get") && children[1].is("urn:b", "e"));
         assert_eq!(children[0].raw_attributes.trim(), "x=\"y\"");
         assert_eq!(children[1].text().expect("text"), "<&!");
+        let alone = children[0].standalone();
+        let again = Element::parse(&alone).expect("an element");
+        assert!(again.is("urn:d", "get") && again.namespace_of("nc") == Some("urn:b"));
+        assert_eq!(again.attribute("x"), Some("y"));
         let renamed = rpc.renamed("urn:new", "input", "urn:none");
         let again = Element::parse(&renamed).expect("an element");
         assert!(again.is("urn:new", "input"));

@@ -14,7 +14,16 @@ pub struct Hello {
     pub capabilities: Vec<String>,
 }
 
-/// Why a message is no `hello` of a client. The session has to end.
+/// The `hello` of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerHello {
+    /// The number of the session.
+    pub session_id: u32,
+    /// The URIs of its capabilities.
+    pub capabilities: Vec<String>,
+}
+
+/// Why a message is no `hello` of a client or of a server. The session has to end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
     /// Not XML.
@@ -26,28 +35,34 @@ pub enum HelloError {
     /// It has a session identifier, as only that of a server may have.
     #[error("a hello of a client must not have a session-id")]
     SessionId,
+    /// It has no session identifier, as that of a server must have, or one that is no number from 1 to 4294967295.
+    #[error("a hello of a server must have a session-id from 1 to 4294967295")]
+    NoSessionId,
     /// There is no list of capabilities.
     #[error("the hello has no capabilities")]
     NoCapabilities,
     /// It announces neither version of the protocol.
-    #[error("the client announces neither {BASE_1_0} nor {BASE_1_1}")]
+    #[error("the hello announces neither {BASE_1_0} nor {BASE_1_1}")]
     NoVersion,
 }
 
-impl Hello {
-    /// Parses the `hello` of a client. Elements and capabilities that are not known are ignored.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn parse(message: &str) -> Result<Self, HelloError> {
+/// What the `hello` of either side has.
+struct Content {
+    session_id: Option<String>,
+    capabilities: Vec<String>,
+}
+
+impl Content {
+    /// Parses a `hello`. Elements and capabilities that are not known are ignored.
+    fn parse(message: &str) -> Result<Self, HelloError> {
         let hello = Element::parse(message)?;
         if !hello.is(BASE_NAMESPACE, "hello") {
             return Err(HelloError::Other(hello.name));
         }
-        let mut capabilities = None;
+        let (mut capabilities, mut session_id) = (None, None);
         for child in hello.children()? {
             if child.is(BASE_NAMESPACE, "session-id") {
-                return Err(HelloError::SessionId);
+                session_id = Some(child.text()?);
             }
             if child.is(BASE_NAMESPACE, "capabilities") {
                 let all = child.children()?;
@@ -57,11 +72,33 @@ impl Hello {
                 capabilities = Some(all.map(Element::text).collect::<Result<Vec<_>, _>>()?);
             }
         }
-        let capabilities = capabilities.ok_or(HelloError::NoCapabilities)?;
-        let has = |version: &str| {
-            let mut uris = capabilities.iter().map(|uri| uri.split('?').next());
-            uris.any(|uri| uri == Some(version))
-        };
+        Ok(Self {
+            session_id,
+            capabilities: capabilities.ok_or(HelloError::NoCapabilities)?,
+        })
+    }
+}
+
+/// Whether a list of capabilities has a capability, with any parameters.
+fn has_capability(capabilities: &[String], capability: &str) -> bool {
+    let mut uris = capabilities.iter();
+    uris.any(|uri| uri.split('?').next() == Some(capability))
+}
+
+impl Hello {
+    /// Parses the `hello` of a client. Elements and capabilities that are not known are ignored.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(message: &str) -> Result<Self, HelloError> {
+        let Content {
+            session_id,
+            capabilities,
+        } = Content::parse(message)?;
+        if session_id.is_some() {
+            return Err(HelloError::SessionId);
+        }
+        let has = |version: &str| has_capability(&capabilities, version);
         let framing = match (has(BASE_1_1), has(BASE_1_0)) {
             (true, _) => Framing::Chunked,
             (false, true) => Framing::EndOfMessage,
@@ -75,8 +112,7 @@ impl Hello {
 
     /// Whether the client has a capability.
     pub fn has(&self, capability: &str) -> bool {
-        let mut uris = self.capabilities.iter();
-        uris.any(|uri| uri.split('?').next() == Some(capability))
+        has_capability(&self.capabilities, capability)
     }
 
     /// The text of a `hello`: of a server, with the number of the session, or of a client.
@@ -93,6 +129,41 @@ impl Hello {
         }
         text.push_str("</hello>");
         text
+    }
+}
+
+impl ServerHello {
+    /// Parses the `hello` of a server. Elements and capabilities that are not known are ignored.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(message: &str) -> Result<Self, HelloError> {
+        let content = Content::parse(message)?;
+        let session_id = content.session_id.and_then(|text| text.parse().ok());
+        Ok(Self {
+            session_id: session_id
+                .filter(|id| *id > 0)
+                .ok_or(HelloError::NoSessionId)?,
+            capabilities: content.capabilities,
+        })
+    }
+
+    /// Whether the server has a capability.
+    pub fn has(&self, capability: &str) -> bool {
+        has_capability(&self.capabilities, capability)
+    }
+
+    /// The framing of a session with a client of these capabilities: that of the highest version that both have.
+    ///
+    /// # Errors
+    /// They have none in common.
+    pub fn framing_with(&self, client: &[String]) -> Result<Framing, HelloError> {
+        let both = |version: &str| self.has(version) && has_capability(client, version);
+        match (both(BASE_1_1), both(BASE_1_0)) {
+            (true, _) => Ok(Framing::Chunked),
+            (false, true) => Ok(Framing::EndOfMessage),
+            (false, false) => Err(HelloError::NoVersion),
+        }
     }
 }
 

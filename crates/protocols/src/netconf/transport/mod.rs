@@ -48,4 +48,5 @@ pub use context::TransportContext;
 pub use limits::TransportLimits;
 pub use session_runner::SessionRunner;
 pub use stdio::serve_standard_streams;
+pub(crate) use tcp_options::set_tcp_options;
 pub use unix::serve_unix_socket;

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use super::limits::TransportLimits;
 
 /// Sends small messages at once, and detects that a silent peer is gone.
-pub(super) fn set_tcp_options(stream: &TcpStream, limits: &TransportLimits) -> io::Result<()> {
+pub(crate) fn set_tcp_options(stream: &TcpStream, limits: &TransportLimits) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let interval = limits.keepalive_interval.max(Duration::from_secs(1));
     sockopt::set_socket_keepalive(stream, true)?;

@@ -1,0 +1,149 @@
+//! What every operation has.
+
+use std::cell::OnceCell;
+use std::fmt::Display;
+use std::future::Future;
+use std::io::{Write, stderr};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use espalier_protocols::netconf_client::{
+    ClientError, Notifications, Reply, ReplyStream, Session, Target, connect,
+};
+use espalier_terminal::output::escaped;
+use espalier_terminal::{Failure, Result};
+use espalier_yang::Schema;
+
+use super::connection::Client;
+use super::failure::{interrupted, of_client};
+use super::server_modules;
+
+/// The form of results.
+#[derive(Args, Clone, Debug, Default)]
+pub struct OutputForm {
+    /// Print results and errors as JSON on standard output; XML is a string in it, without --output json
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// The form of data: as the server sends them, or as JSON (RFC 7951), which needs the modules [default: xml]
+    #[arg(long, global = true, value_name = "FORM")]
+    pub output: Option<DataForm>,
+}
+
+impl OutputForm {
+    /// This form, with that of `others` where it has none.
+    pub fn over(&self, others: &Self) -> Self {
+        Self {
+            json: self.json || others.json,
+            output: self.output.or(others.output),
+        }
+    }
+}
+
+/// The form of data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DataForm {
+    #[default]
+    Xml,
+    Json,
+}
+
+/// A session, and the form of results.
+pub struct Context {
+    pub client: Client,
+    pub session: Session,
+    pub form: OutputForm,
+    pub target: Target,
+    schema: OnceCell<Arc<Schema>>,
+}
+
+impl Context {
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// Those of connecting.
+    pub fn connect(client: Client, target: &Target, form: &OutputForm) -> Result<Self> {
+        let connecting = connect(target, &client.options);
+        let session = until_interrupted(&client, connecting)?;
+        let session = session.map_err(|error| of_client(error, form.json))?;
+        Ok(Self {
+            client,
+            session,
+            form: form.clone(),
+            target: target.clone(),
+            schema: OnceCell::new(),
+        })
+    }
+
+    /// Waits for something; an interrupt (ctrl-c) ends the wait.
+    ///
+    /// # Errors
+    /// Those of the future, and the interrupt.
+    pub fn wait<T>(
+        &self,
+        future: impl Future<Output = std::result::Result<T, ClientError>>,
+    ) -> Result<T> {
+        let done = until_interrupted(&self.client, future)?;
+        done.map_err(|error| of_client(error, self.form.json))
+    }
+
+    /// Sends an operation and waits for its reply. Warnings go to standard error.
+    ///
+    /// # Errors
+    /// Those of the session, and of the reply.
+    pub fn request(&self, operation: impl Display) -> Result<Reply> {
+        let reply = self.wait(self.session.request(operation))?;
+        for warning in reply.warnings() {
+            // A failed write to standard error cannot be reported.
+            let _ = writeln!(stderr(), "warning: {}", escaped(&warning.to_string()));
+        }
+        Ok(reply)
+    }
+
+    /// Sends an operation, whose reply is received in parts.
+    ///
+    /// # Errors
+    /// Those of the session.
+    pub fn begin(&self, operation: impl Display) -> Result<ReplyStream> {
+        self.wait(self.session.begin(operation))
+    }
+
+    /// The notifications of the session.
+    ///
+    /// # Errors
+    /// They were taken.
+    pub fn notifications(&self) -> Result<Notifications> {
+        let notifications = self.session.notifications();
+        notifications.ok_or_else(|| Failure::usage("the session has a subscription already"))
+    }
+
+    /// The modules of the server: those of `--yang`, else fetched from it.
+    ///
+    /// # Errors
+    /// They cannot be fetched, or do not compile.
+    pub fn schema(&self) -> Result<&Arc<Schema>> {
+        if let Some(schema) = self.schema.get() {
+            return Ok(schema);
+        }
+        let schema = server_modules::schema(self)?;
+        Ok(self.schema.get_or_init(|| schema))
+    }
+
+    /// Ends the session.
+    pub fn close(self) {
+        // Everything was done; what a server does at the end of a session is its own.
+        if let Err(error) = self.client.runtime.block_on(self.session.close()) {
+            tracing::debug!(%error, "close-session failed");
+        }
+    }
+}
+
+/// Waits for something; an interrupt (ctrl-c) ends the wait.
+fn until_interrupted<T>(client: &Client, future: impl Future<Output = T>) -> Result<T> {
+    client.runtime.block_on(async {
+        tokio::select! {
+            done = future => Ok(done),
+            _ = tokio::signal::ctrl_c() => Err(interrupted()),
+        }
+    })
+}

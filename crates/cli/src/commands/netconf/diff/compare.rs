@@ -1,0 +1,234 @@
+//! Compares two data trees by node.
+
+use std::collections::HashMap;
+
+use espalier_store::{ChangeKind, ChangedContent, NodeChange, Point};
+use espalier_yang::data::{Content, DataNode};
+use espalier_yang::schema::Ordering;
+use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema};
+
+/// The changes from one tree to another, in the order of the schema. The trees are normalised.
+pub fn compare(schema: &Schema, old: &[DataNode], new: &[DataNode]) -> Vec<NodeChange> {
+    let mut comparison = Comparison {
+        schema,
+        changes: Vec::new(),
+    };
+    comparison.siblings(&InstancePath::root(), old, new);
+    comparison.changes
+}
+
+struct Comparison<'s> {
+    schema: &'s Schema,
+    changes: Vec<NodeChange>,
+}
+
+/// The instances of one schema node among siblings, with what distinguishes them.
+type Instances<'d> = Vec<(Keys, &'d DataNode)>;
+
+impl Comparison<'_> {
+    fn siblings(&mut self, parent: &InstancePath, old: &[DataNode], new: &[DataNode]) {
+        let mut nodes: Vec<NodeId> = old.iter().chain(new).map(|node| node.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        for node in nodes {
+            let old = self.instances(node, old);
+            let new = self.instances(node, new);
+            self.instances_of(parent, node, &old, &new);
+        }
+    }
+
+    fn instances<'d>(&self, node: NodeId, siblings: &'d [DataNode]) -> Instances<'d> {
+        let found = siblings.iter().filter(|one| one.node == node);
+        let is_positional = self.has_positions(node);
+        found
+            .zip(1_u64..)
+            .map(|(one, position)| match is_positional {
+                true => (Keys::Position(position), one),
+                false => (one.instance(self.schema), one),
+            })
+            .collect()
+    }
+
+    fn instances_of(
+        &mut self,
+        parent: &InstancePath,
+        node: NodeId,
+        old: &Instances<'_>,
+        new: &Instances<'_>,
+    ) {
+        let old_places: HashMap<&Keys, usize> = places(old);
+        let new_places: HashMap<&Keys, usize> = places(new);
+        for (keys, one) in old {
+            if !new_places.contains_key(keys) {
+                let path = parent.child(node, keys.clone());
+                self.subtree(&path, one, ChangeKind::Deleted, None, false);
+            }
+        }
+        let is_ordered = self.is_ordered_by_user(node);
+        let stays = match is_ordered {
+            true => longest_increasing(new, &old_places),
+            false => Vec::new(),
+        };
+        let mut previous: Option<&Keys> = None;
+        for (place, (keys, one)) in new.iter().enumerate() {
+            let path = parent.child(node, keys.clone());
+            let point = || previous.map_or(Point::First, |keys| Point::After(keys.clone()));
+            match old_places.get(keys) {
+                None => {
+                    let after = is_ordered.then(point);
+                    self.subtree(&path, one, ChangeKind::Created, after, false);
+                }
+                Some(&old_place) => {
+                    if is_ordered && stays.binary_search(&place).is_err() {
+                        self.changes.push(NodeChange {
+                            after: Some(point()),
+                            ..change(&path, ChangeKind::Moved)
+                        });
+                    }
+                    self.both(&path, old[old_place].1, one);
+                }
+            }
+            previous = Some(keys);
+        }
+    }
+
+    /// Compares two instances with the same path.
+    fn both(&mut self, path: &InstancePath, old: &DataNode, new: &DataNode) {
+        match (&old.content, &new.content) {
+            (Content::Inner(old), Content::Inner(new)) => self.siblings(path, old, new),
+            (old, new) if old != new => self.changes.push(NodeChange {
+                old: content(old),
+                new: content(new),
+                ..change(path, ChangeKind::Modified)
+            }),
+            _ => {}
+        }
+    }
+
+    /// A node that is only in one of the trees, with its descendants.
+    fn subtree(
+        &mut self,
+        path: &InstancePath,
+        node: &DataNode,
+        kind: ChangeKind,
+        after: Option<Point>,
+        is_nested: bool,
+    ) {
+        let found = self.schema.node(node.node);
+        // A container without presence is only there for its children.
+        let is_reported = !found.is_np_container();
+        if is_reported {
+            let value = content(&node.content);
+            let (old, new) = match kind {
+                ChangeKind::Deleted => (value, None),
+                _ => (None, value),
+            };
+            self.changes.push(NodeChange {
+                is_nested,
+                old,
+                new,
+                after,
+                ..change(path, kind)
+            });
+        }
+        let children = node.children();
+        let nodes = distinct(children);
+        for child in nodes {
+            // Keys are in the path.
+            if found.keys().contains(&child) {
+                continue;
+            }
+            let is_ordered = self.is_ordered_by_user(child);
+            let mut previous: Option<Keys> = None;
+            for (keys, one) in self.instances(child, children) {
+                let point = previous.clone().map_or(Point::First, Point::After);
+                let after = (is_ordered && kind == ChangeKind::Created).then_some(point);
+                let path = path.child(child, keys.clone());
+                self.subtree(&path, one, kind, after, is_nested || is_reported);
+                previous = Some(keys);
+            }
+        }
+    }
+
+    /// Whether the user decides the order of the entries, which have keys.
+    fn is_ordered_by_user(&self, node: NodeId) -> bool {
+        if self.has_positions(node) {
+            return false;
+        }
+        let node = self.schema.node(node);
+        let ordering = match &node.kind {
+            NodeKind::List(list) => list.ordering,
+            NodeKind::LeafList(list) => list.ordering,
+            _ => return false,
+        };
+        ordering == Ordering::User
+    }
+
+    /// Whether nothing but their positions distinguishes the entries of a list or leaf-list.
+    fn has_positions(&self, node: NodeId) -> bool {
+        let node = self.schema.node(node);
+        match &node.kind {
+            NodeKind::List(list) => list.keys.is_empty(),
+            NodeKind::LeafList(_) => !node.is_config,
+            _ => false,
+        }
+    }
+}
+
+fn places<'i>(instances: &'i Instances<'_>) -> HashMap<&'i Keys, usize> {
+    let keys = instances.iter().map(|(keys, _)| keys);
+    keys.enumerate()
+        .map(|(place, keys)| (keys, place))
+        .collect()
+}
+
+fn distinct(nodes: &[DataNode]) -> Vec<NodeId> {
+    let mut ids: Vec<NodeId> = nodes.iter().map(|node| node.node).collect();
+    ids.dedup();
+    ids
+}
+
+fn change(path: &InstancePath, kind: ChangeKind) -> NodeChange {
+    NodeChange {
+        path: path.clone(),
+        kind,
+        is_nested: false,
+        old: None,
+        new: None,
+        after: None,
+    }
+}
+
+fn content(content: &Content) -> Option<ChangedContent> {
+    match content {
+        Content::Value(value) => Some(ChangedContent::Value(value.clone())),
+        Content::Any(json) => Some(ChangedContent::Any(json.as_str().into())),
+        Content::Inner(_) | Content::Bare => None,
+    }
+}
+
+/// The places in the new list, ascending, of entries that keep their order: the fewest entries are moved.
+fn longest_increasing(new: &Instances<'_>, old_places: &HashMap<&Keys, usize>) -> Vec<usize> {
+    // For each length, the new place that ends a sequence of that length with the smallest old place.
+    let mut ends: Vec<(usize, usize)> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; new.len()];
+    for (place, (keys, _)) in new.iter().enumerate() {
+        let Some(&old_place) = old_places.get(keys) else {
+            continue;
+        };
+        let length = ends.partition_point(|&(_, end)| end < old_place);
+        before[place] = length.checked_sub(1).map(|shorter| ends[shorter].0);
+        match ends.get_mut(length) {
+            Some(end) => *end = (place, old_place),
+            None => ends.push((place, old_place)),
+        }
+    }
+    let mut kept = Vec::new();
+    let mut next = ends.last().map(|&(place, _)| place);
+    while let Some(place) = next {
+        kept.push(place);
+        next = before[place];
+    }
+    kept.reverse();
+    kept
+}
