@@ -2,7 +2,9 @@
 //!
 //! $ cargo run -p espalier --example statistics
 
-use espalier::stats::{Aggregate, Granularity, Path, PathValues, Pattern, Range, Timestamp, Unit};
+use espalier::stats::{
+    Aggregate, Granularity, Path, PathValues, Pattern, Range, Request, Timestamp, Unit, Write,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = espalier::open("memory:")?;
@@ -15,6 +17,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let path = Path::parse(&format!("status.{status}"))?;
         stats.track("requests", minute(at)?, PathValues::one(path, count.into()))?;
     }
+
+    // A request has many writes: one commit.
+    let writes = (2..6).map(|at| {
+        let path = Path::parse("status.200")?;
+        Ok(Write::track(
+            "requests",
+            minute(at)?,
+            PathValues::one(path, 1.into()),
+        ))
+    });
+    let writes: Vec<_> = writes.collect::<Result<_, Box<dyn std::error::Error>>>()?;
+    stats.submit(Request::new(writes))?;
 
     let hour = Granularity::new(1, Unit::Hour)?;
     let series = stats.series("requests", Range::new(hour, noon, minute(119)?))?;

@@ -3,7 +3,7 @@
 //! The client is minimal, so that the measurement is that of the server: it sends one request and reads the response
 //! by its `content-length` or in chunks.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -14,10 +14,10 @@ use espalier_protocols::server;
 use espalier_service::{Anchor, Service};
 use espalier_store::Tree;
 use espalier_yang::schema::SchemaSource;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use crate::core_pin::CorePin;
 use espalier_terminal::{Failure, Result};
 
 /// A server on one thread, pinned to the core of the thread that started it: a client on another core would measure
@@ -27,29 +27,6 @@ pub struct Server {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<()>>,
     _core: CorePin,
-}
-
-/// Pins the calling thread to its current core until this is dropped.
-struct CorePin {
-    set: CpuSet,
-    before: CpuSet,
-}
-
-impl CorePin {
-    fn new() -> io::Result<Self> {
-        let before = sched_getaffinity(None)?;
-        let mut set = CpuSet::new();
-        set.set(sched_getcpu());
-        sched_setaffinity(None, &set)?;
-        Ok(Self { set, before })
-    }
-}
-
-impl Drop for CorePin {
-    fn drop(&mut self) {
-        // Staying on one core is slower, not wrong.
-        let _ = sched_setaffinity(None, &self.before);
-    }
 }
 
 impl Server {
@@ -71,9 +48,9 @@ impl Server {
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
         let core = CorePin::new()?;
-        let cores = core.set;
+        let join_core = core.joiner();
         let thread = thread::spawn(move || {
-            sched_setaffinity(None, &cores).map_err(io::Error::from)?;
+            join_core()?;
             let router = router()?;
             let until = async move {
                 // A dropped sender ends it too.

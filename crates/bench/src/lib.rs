@@ -8,6 +8,7 @@
 mod clixon;
 mod command;
 mod configuration;
+mod core_pin;
 mod cps;
 mod dataset;
 mod dodb;
@@ -20,6 +21,7 @@ mod http;
 mod load;
 mod memory;
 mod model_store;
+mod netconf;
 mod output;
 mod processes;
 mod raw;

@@ -265,6 +265,12 @@ pub struct Settings {
     pub netconf_socket: Option<PathBuf>,
     /// The NETCONF clients that the server connects to.
     pub netconf_call_home: Vec<String>,
+    /// The folder of `file:` URLs of NETCONF.
+    pub netconf_url_dir: Option<PathBuf>,
+    /// The beginnings of `https:` URLs of NETCONF.
+    pub netconf_url_https: Vec<String>,
+    /// The authorities of their servers.
+    pub netconf_url_ca: Option<PathBuf>,
     /// The PAM service that verifies the passwords of users that are not in ietf-system.
     pub pam_service: Option<String>,
     /// Whether clients are served without authentication, also on addresses beyond loopback.
@@ -401,6 +407,9 @@ impl Settings {
             netconf_client_ca: path("ESPALIER_NETCONF_CLIENT_CA"),
             netconf_socket: path("ESPALIER_NETCONF_SOCKET"),
             netconf_call_home: list("ESPALIER_NETCONF_CALL_HOME", ' '),
+            netconf_url_dir: path("ESPALIER_NETCONF_URL_DIR"),
+            netconf_url_https: list("ESPALIER_NETCONF_URL_HTTPS", ' '),
+            netconf_url_ca: path("ESPALIER_NETCONF_URL_CA"),
             pam_service: text("ESPALIER_PAM_SERVICE"),
             insecure_no_authentication: parsed(variable, "ESPALIER_INSECURE_NO_AUTHENTICATION")?,
             insecure_no_tls: parsed(variable, "ESPALIER_INSECURE_NO_TLS")?,
@@ -485,6 +494,9 @@ impl Settings {
             netconf_client_ca: self.netconf_client_ca.or(weaker.netconf_client_ca),
             netconf_socket: self.netconf_socket.or(weaker.netconf_socket),
             netconf_call_home: first_non_empty(self.netconf_call_home, weaker.netconf_call_home),
+            netconf_url_dir: self.netconf_url_dir.or(weaker.netconf_url_dir),
+            netconf_url_https: first_non_empty(self.netconf_url_https, weaker.netconf_url_https),
+            netconf_url_ca: self.netconf_url_ca.or(weaker.netconf_url_ca),
             pam_service: self.pam_service.or(weaker.pam_service),
             insecure_no_tls: self.insecure_no_tls.or(weaker.insecure_no_tls),
             insecure_no_authentication: self

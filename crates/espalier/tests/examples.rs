@@ -72,10 +72,10 @@ fn statistics() {
     check(
         "statistics",
         &[
-            "2026-11-27T12:00:00Z: status.200=5 status.404=1",
+            "2026-11-27T12:00:00Z: status.200=9 status.404=1",
             "2026-11-27T13:00:00Z: status.200=5",
-            "sum of status 200: 10",
-            "most frequent: status.200, 10 times",
+            "sum of status 200: 14",
+            "most frequent: status.200, 14 times",
         ],
     );
 }

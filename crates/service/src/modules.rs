@@ -64,6 +64,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/ietf-netconf-private-candidate.yang"),
     },
     StandardModule {
+        name: "ietf-nmda-compare",
+        revision: "2021-12-10",
+        text: include_str!("../../../models/ietf-nmda-compare.yang"),
+    },
+    StandardModule {
         name: "ietf-restconf-monitoring",
         revision: "2017-01-26",
         text: include_str!("../../../models/ietf-restconf-monitoring.yang"),
@@ -87,6 +92,11 @@ const MODULES: &[StandardModule] = &[
         name: "ietf-x509-cert-to-name",
         revision: "2014-12-10",
         text: include_str!("../../../models/ietf-x509-cert-to-name.yang"),
+    },
+    StandardModule {
+        name: "ietf-yang-patch",
+        revision: "2017-02-22",
+        text: include_str!("../../../models/ietf-yang-patch.yang"),
     },
     StandardModule {
         name: "nc-notifications",

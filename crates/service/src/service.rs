@@ -398,6 +398,14 @@ impl Service {
         self.library_tag_of(anchor.running())
     }
 
+    /// The capabilities of NETCONF for the modules of a served anchor that are in YANG 1 (RFC 6020 §5.6.4).
+    ///
+    /// # Errors
+    /// Those of the store in memory.
+    pub fn module_capabilities(&self, anchor: &Anchor) -> Result<Arc<[String]>> {
+        self.inner.state.module_capabilities(anchor.running())
+    }
+
     pub(crate) fn library_tag_of(&self, anchor: &Tree) -> Result<Option<LibraryTag>> {
         self.inner.state.library_tag(anchor)
     }

@@ -5,9 +5,9 @@
 //! is read by one scan. No bucket is computed from other buckets, so reading a year costs what reading a
 //! minute costs.
 //!
-//! The decision behind the layout: all values of a bucket are one row, which is read before it is written,
-//! instead of one counter for each value, which the engine could add to. The reasons are in `row/`, and the
-//! measurements in docs/decisions/0039.
+//! The newest buckets of a metric, of all granularities, are one row; older ones are in rows of 128 buckets (`packed/`,
+//! docs/decisions/0077). A bucket with many values is one row of its own (`row/`, docs/decisions/0039). A write reads what
+//! it changes: the engine does not add.
 //!
 //! This crate depends on a key space only: it has no data trees and no models. Its inputs are a driver and a
 //! key prefix.

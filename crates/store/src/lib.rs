@@ -59,9 +59,9 @@ pub use tree::{
     LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page, PartialLock,
     PendingCommit, Places, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT,
     Removed, Repair, RepairOutput, Resolution, Retention, SESSION_BYTES_MAX, Selected, Selection,
-    Stamp, Subscriber, Subscription, SubscriptionGuard, TestOption, TimeoutStart, Tree,
+    Stamp, Subscriber, Subscription, SubscriptionGuard, TestOption, TimeoutStart, Tree, TreeChange,
     UNKNOWN_NODE, UnknownData, UpgradeLoad, UpgradeOptions, UpgradeReport, View, WithDefaults,
-    write_change_json, write_change_text,
+    each_tree_change, write_change_json, write_change_text,
 };
 pub use tree::{
     EVENT_AGE_MAX, EVENT_BYTES_MAX, EVENT_LOG_BYTES_MAX, EVENT_PAGE_BYTES_MAX,

@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, RowSpec};
 use super::startup::startup;
-use super::{candidate, library, restconf};
+use super::{candidate, library, netconf, restconf};
 use crate::configuration::Configuration;
 use crate::engine::Engine;
 use crate::output::Output;
@@ -53,7 +53,7 @@ type Measured = (
 const FIRST_OF_FULL: &str = "read N";
 
 /// All rows, in the order of the published table.
-const ROWS: [Measured; 26] = [
+const ROWS: [Measured; 33] = [
     (
         "write N in one edit",
         "a JSON document is parsed and replaces the empty candidate; through the library instead of NETCONF",
@@ -63,6 +63,16 @@ const ROWS: [Measured; 26] = [
         "commit N",
         "the candidate with N entries is committed to empty running; through the library",
         candidate::commit_all,
+    ),
+    (
+        "NETCONF, write N in one edit",
+        "edit-config of the empty candidate, over one session",
+        netconf::write_all,
+    ),
+    (
+        "NETCONF, commit N",
+        "the candidate with N entries is committed to empty running, over one session",
+        netconf::commit_all,
     ),
     (
         FIRST_OF_FULL,
@@ -130,6 +140,31 @@ const ROWS: [Measured; 26] = [
         "an entry by an expression on its key, while another session repeatedly sets a leaf and commits; through \
          the library",
         library::read_during_commits,
+    ),
+    (
+        "NETCONF, read N",
+        "get-config of running, over one session; the client counts the entries",
+        netconf::read_all,
+    ),
+    (
+        "NETCONF, read 1, xpath on key",
+        "get-config, over one session",
+        netconf::read_by_xpath,
+    ),
+    (
+        "NETCONF, read 1, subtree filter on key",
+        "get-config, over one session",
+        netconf::read_by_subtree,
+    ),
+    (
+        "NETCONF, write 1 + commit",
+        "edit-config of the candidate and commit, over one session",
+        netconf::write_and_commit,
+    ),
+    (
+        "NETCONF, delete 1 + commit",
+        "edit-config of the candidate and commit, over one session; restored outside the measured time",
+        netconf::delete_and_commit,
     ),
     (
         "GET all",

@@ -67,6 +67,8 @@ pub fn remove(url: &str, name: &str) -> Result<()> {
     match url.split(':').next() {
         #[cfg(feature = "postgres")]
         Some("postgres" | "postgresql") => super::postgres::remove(url, name),
+        #[cfg(feature = "redis")]
+        Some("redis") if !url.contains(',') => super::redis::remove(url, name),
         _ => Ok(()),
     }
 }

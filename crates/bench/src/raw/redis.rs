@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ::redis::{Client, Cmd, Connection, Pipeline, RedisError, RedisResult, pipe};
+use ::redis::{Client, Cmd, Commands, Connection, Pipeline, RedisError, RedisResult, pipe};
 use espalier_keyspace::{Direction, KeyRange};
 
 use super::client::RawEngine;
@@ -21,13 +21,29 @@ pub struct Redis {
     values: String,
 }
 
+/// Deletes the keys of a store: a store without rows keeps the number of its last commit.
+pub fn remove(url: &str, prefix: &str) -> Result<()> {
+    let mut connection = connect(url)?;
+    let keys: RedisResult<Vec<String>> = connection
+        .scan_match(format!("{{{prefix}}}:*"))
+        .and_then(Iterator::collect);
+    for key in keys.map_err(failed)? {
+        connection.unlink::<_, ()>(key).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn connect(url: &str) -> Result<Connection> {
+    let url = url.split('?').next().unwrap_or(url);
+    let connection = Client::open(url).and_then(|client| client.get_connection());
+    connection.map_err(failed)
+}
+
 impl Redis {
     /// Connects, with empty keys of a name.
     pub fn create(url: &str, name: &str) -> Result<Self> {
-        let url = url.split('?').next().unwrap_or(url);
-        let connection = Client::open(url).and_then(|client| client.get_connection());
         Ok(Self {
-            connection: Mutex::new(connection.map_err(failed)?),
+            connection: Mutex::new(connect(url)?),
             keys: format!("{name}:keys"),
             values: format!("{name}:values"),
         })

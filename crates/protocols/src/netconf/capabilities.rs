@@ -38,11 +38,19 @@ const LIBRARY_REVISION: &str = "2019-01-04";
 /// The capabilities of an anchor.
 pub(super) fn capabilities(server: &Inner, anchor: &Anchor) -> Result<Vec<String>> {
     let mut all: Vec<String> = FIXED.map(str::to_owned).to_vec();
+    if let Some(schemes) = server.urls.schemes() {
+        all.push(format!(
+            "urn:ietf:params:netconf:capability:url:1.0?scheme={schemes}"
+        ));
+    }
     if let Some(tag) = server.service.library_tag(anchor)? {
         all.push(format!(
             "urn:ietf:params:netconf:capability:yang-library:1.1?revision={LIBRARY_REVISION}&content-id={}",
             tag.id
         ));
     }
+    let modules = server.service.module_capabilities(anchor)?;
+    let is_announced = |uri: &&String| !FIXED.contains(&uri.as_str());
+    all.extend(modules.iter().filter(is_announced).cloned());
     Ok(all)
 }

@@ -10,6 +10,7 @@
 //! | `session.rs` | a session on a connection |
 //! | `server.rs` | what all sessions share |
 //! | [`transport`] | SSH, TLS, Unix sockets, standard streams, call home |
+//! | `url/` | the documents that `url` parameters name |
 //!
 //! The key decision: a session is one task that reads messages and starts one operation at a time on a thread that may
 //! block; what an operation writes goes through a short queue to the connection. So replies have the order of their
@@ -25,6 +26,7 @@ mod outbox;
 mod server;
 mod session;
 pub mod transport;
+mod url;
 
 pub use framing::{Decoder, Framing, FramingError, MessageWriter, Part};
 pub use limits::NetconfLimits;
@@ -32,3 +34,4 @@ pub use message::{
     BASE_1_0, BASE_1_1, BASE_NAMESPACE, Element, Hello, HelloError, NotXml, ServerHello,
 };
 pub use server::{NetconfPeer, NetconfServer, SessionEnd};
+pub use url::{UrlAccess, UrlSettings};

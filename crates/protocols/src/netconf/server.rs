@@ -14,6 +14,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::limits::NetconfLimits;
 use super::session;
+use super::url::UrlAccess;
 use crate::anchors::ServedAnchors;
 use crate::intake::Intake;
 
@@ -65,6 +66,7 @@ pub(super) struct Inner {
     pub service: Service,
     anchors: ServedAnchors,
     pub limits: NetconfLimits,
+    pub urls: UrlAccess,
     pub intake: Intake,
     operations: Arc<Semaphore>,
     /// By user.
@@ -74,8 +76,13 @@ pub(super) struct Inner {
 }
 
 impl NetconfServer {
-    /// A server of the default anchor.
+    /// A server of the default anchor, without documents of URLs.
     pub fn new(anchors: ServedAnchors, limits: NetconfLimits) -> Self {
+        Self::with_urls(anchors, limits, UrlAccess::default())
+    }
+
+    /// A server of the default anchor.
+    pub fn with_urls(anchors: ServedAnchors, limits: NetconfLimits, urls: UrlAccess) -> Self {
         let operations = Arc::new(Semaphore::new(limits.operations_max));
         Self {
             inner: Arc::new(Inner {
@@ -83,6 +90,7 @@ impl NetconfServer {
                 intake: anchors.server().intake().clone(),
                 anchors,
                 limits,
+                urls,
                 operations,
                 operations_of: Mutex::default(),
                 is_ended: AtomicBool::new(false),

@@ -112,7 +112,13 @@ async fn invoke(
         // Held until the operation ends, even if the request was cancelled.
         let _permit = permit;
         let input = input(of.schema(), &path, format, held.bytes())?;
-        let output = of.invoke(&path, &input).map_err(failure)?;
+        let encoding_of_output = match accepted.format() {
+            Format::Json => Encoding::Json,
+            Format::Xml => Encoding::Xml,
+        };
+        let output = of
+            .invoke_encoded(&path, &input, encoding_of_output)
+            .map_err(failure)?;
         let encoding = match format {
             Format::Json => Encoding::Json,
             Format::Xml => Encoding::Xml,

@@ -6,6 +6,8 @@ use espalier_protocols::netconf::{
     BASE_1_0, BASE_1_1, BASE_NAMESPACE, Hello, NetconfLimits, SessionEnd,
 };
 
+use espalier_yang::schema::{ModuleSource, SchemaSource};
+
 use crate::support::Fixture;
 
 #[test]
@@ -30,6 +32,44 @@ fn the_server_sends_its_capabilities_and_a_number_at_once() {
             .data("<get-config><source><running/></source></get-config>")
             .is_empty()
     );
+}
+
+/// RFC 6020 §5.6.4, RFC 7950 §5.6.4.
+#[test]
+fn modules_of_yang_1_are_announced_and_those_of_yang_1_1_are_not() {
+    let texts = [
+        "module old { namespace 'urn:old?a&b'; prefix o; revision 2020-01-02; feature f; feature g;
+          leaf x { type string; } }",
+        "module old-deviation { yang-version 1; namespace 'urn:old-deviation'; prefix d;
+          import old { prefix o; } deviation /o:x { deviate add { default y; } } }",
+        "module old-types { namespace 'urn:old-types'; prefix t; }",
+        "module new { yang-version 1.1; namespace 'urn:new'; prefix n; import old-types { prefix t; } }",
+    ];
+    let source = SchemaSource {
+        modules: texts
+            .map(|text| ModuleSource::from_text(text).expect("a module"))
+            .to_vec(),
+        implement: ["old", "old-deviation", "new"].map(str::to_owned).to_vec(),
+        ..SchemaSource::default()
+    };
+    let fixture = Fixture::of(&source, NetconfLimits::default());
+    let hello = fixture.connect().receive().expect("a hello");
+    let announced = |uri: &str| {
+        let element = format!("<capability>{uri}</capability>");
+        hello.matches(&element).count()
+    };
+    let old = "urn:old?a&amp;b?module=old&amp;revision=2020-01-02&amp;features=f,g&amp;deviations=old-deviation";
+    assert_eq!(announced(old), 1, "{hello}");
+    assert_eq!(
+        announced("urn:old-deviation?module=old-deviation"),
+        1,
+        "{hello}"
+    );
+    let monitoring = "urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring?module=ietf-netconf-monitoring&amp;revision=2010-10-04";
+    assert_eq!(announced(monitoring), 1, "{hello}");
+    for missing in ["old-types", "urn:new"] {
+        assert!(!hello.contains(missing), "{hello}");
+    }
 }
 
 #[test]

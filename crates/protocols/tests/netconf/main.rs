@@ -1,5 +1,6 @@
 //! NETCONF, without a network.
 
+mod compare;
 mod filters;
 mod framing;
 mod hello;
@@ -8,3 +9,4 @@ mod notifications;
 mod operations;
 mod private_candidates;
 mod support;
+mod urls;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use espalier_protocols::anchors::{AnchorLimits, AnchorName, DefaultAnchor, ServedAnchors};
 use espalier_protocols::netconf::{
     BASE_1_0, BASE_1_1, BASE_NAMESPACE, Decoder, Element, Framing, Hello, MessageWriter,
-    NetconfLimits, NetconfPeer, NetconfServer, Part, SessionEnd,
+    NetconfLimits, NetconfPeer, NetconfServer, Part, SessionEnd, UrlAccess, UrlSettings,
 };
 use espalier_protocols::restconf::RestconfConfig;
 use espalier_service::access::Caller;
@@ -38,6 +38,7 @@ pub const MODEL: &str = "module m {
 pub struct Fixture {
     pub server: NetconfServer,
     pub service: Service,
+    anchors: ServedAnchors,
     pub runtime: Runtime,
 }
 
@@ -47,14 +48,28 @@ impl Fixture {
     }
 
     pub fn with(limits: NetconfLimits) -> Self {
-        let driver = espalier_drivers::open("memory:").expect("a driver");
-        let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
         let source = SchemaSource {
             modules: vec![ModuleSource::from_text(MODEL).expect("a module")],
             ..SchemaSource::default()
         };
+        Self::of(&source, limits)
+    }
+
+    /// A server that may access the documents of URLs.
+    pub fn with_urls(settings: &UrlSettings) -> Self {
+        let mut fixture = Self::new();
+        let urls = UrlAccess::new(settings).expect("right settings");
+        fixture.server =
+            NetconfServer::with_urls(fixture.anchors.clone(), NetconfLimits::default(), urls);
+        fixture
+    }
+
+    /// A server of an anchor of modules.
+    pub fn of(source: &SchemaSource, limits: NetconfLimits) -> Self {
+        let driver = espalier_drivers::open("memory:").expect("a driver");
+        let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
         store.create_dataspace("d").expect("a dataspace");
-        store.create_schema_set("d", "s", &source).expect("modules");
+        store.create_schema_set("d", "s", source).expect("modules");
         store.create_anchor("d", "a", "s").expect("an anchor");
         let tree = store.tree("d", "a", Datastore::Running).expect("a tree");
         let trees = ConfigurationTrees::new(store, Some(tree));
@@ -69,12 +84,14 @@ impl Fixture {
         let config = RestconfConfig::default();
         let limits_of_anchors = AnchorLimits::default();
         let anchors = ServedAnchors::new(service.clone(), default, config, limits_of_anchors);
+        let anchors = anchors.expect("anchors");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build();
         Self {
-            server: NetconfServer::new(anchors.expect("anchors"), limits),
+            server: NetconfServer::new(anchors.clone(), limits),
+            anchors,
             service,
             runtime: runtime.expect("a runtime"),
         }

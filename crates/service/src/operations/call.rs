@@ -7,6 +7,7 @@ use std::time::Instant;
 use espalier_yang::data::{DataNode, DataTree, ParseError, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, NodeId, NodeKind, Schema};
 
+use crate::notifications::Encoding;
 use crate::session::Session;
 
 /// Whether a call is still waited for.
@@ -48,6 +49,8 @@ pub struct OperationCall {
     pub input: DataTree,
     /// Who makes the call.
     pub session: Arc<Session>,
+    /// The encoding of `anydata` in the output whose content the schema of the operation does not define.
+    pub encoding: Encoding,
     pub(super) state: CallState,
 }
 

@@ -15,6 +15,7 @@ use super::registry::{CountedCall, Registered};
 use super::{OPERATION_CALLS_MAX, OPERATION_TIMEOUT, ServerOperation};
 use crate::audit::AuditOperation;
 use crate::datastore::{Call, SessionDatastore};
+use crate::notifications::Encoding;
 
 /// How often a waiting call looks whether its session was killed.
 const KILL_CHECK: Duration = Duration::from_millis(200);
@@ -31,15 +32,26 @@ impl SessionDatastore {
     /// `operation-not-supported` if nobody answers; the errors of the operation; `operation-failed` if it takes too
     /// long or its output is invalid; `resource-denied` beyond [`OPERATION_CALLS_MAX`] calls.
     pub fn invoke(&self, path: &InstancePath, input: &DataTree) -> Result<DataTree> {
+        self.invoke_encoded(path, input, Encoding::Json)
+    }
+
+    /// As [`Self::invoke`], with the encoding of the `anydata` in the output.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn invoke_encoded(
+        &self,
+        path: &InstancePath,
+        input: &DataTree,
+        encoding: Encoding,
+    ) -> Result<DataTree> {
         let paths = std::slice::from_ref(path);
         self.counted(Call::on(AuditOperation::Invoke, paths), |_| {
             let operation = self.require_invocable(path)?;
             if let Some(own) = ServerOperation::of(self.schema(), operation) {
                 let input = self.completed_input(path, operation, input)?;
-                return own.run(
-                    &self.main(),
-                    &self.operation_call(path, input, OPERATION_TIMEOUT),
-                );
+                let call = self.operation_call(path, input, OPERATION_TIMEOUT);
+                return own.run(&self.main(), &OperationCall { encoding, ..call });
             }
             let operations = self.service().operations();
             let anchor = self.governed().anchor_id();
@@ -133,6 +145,7 @@ impl SessionDatastore {
             path: path.clone(),
             input,
             session: Arc::clone(self.session()),
+            encoding: Encoding::Json,
             state: CallState::until(Instant::now() + timeout),
         }
     }

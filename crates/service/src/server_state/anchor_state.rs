@@ -17,6 +17,7 @@ pub(super) struct AnchorState {
     pub(super) number: u64,
     pub(super) described: Timestamp,
     pub(super) library: OnceLock<LibraryTag>,
+    pub(super) module_capabilities: OnceLock<Arc<[String]>>,
 }
 
 impl AnchorState {
@@ -36,6 +37,17 @@ impl AnchorState {
             .library
             .get_or_init(|| LibraryTag { id, since })
             .clone())
+    }
+
+    /// The capabilities of NETCONF for its modules.
+    pub(super) fn module_capabilities(&self) -> Result<Arc<[String]>> {
+        if let Some(all) = self.module_capabilities.get() {
+            return Ok(Arc::clone(all));
+        }
+        let schema = self.state_schema()?;
+        let all = Library::new(&self.served, &schema).module_capabilities();
+        let all = self.module_capabilities.get_or_init(|| all.into());
+        Ok(Arc::clone(all))
     }
 
     pub(super) fn content_id(&self) -> Result<String> {

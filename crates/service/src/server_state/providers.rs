@@ -160,6 +160,7 @@ impl ServerState {
             served,
             sources: Arc::clone(&self.sources),
             library: OnceLock::new(),
+            module_capabilities: OnceLock::new(),
         });
         let earlier = self.anchor(&running);
         let known = earlier.and_then(|earlier| earlier.state.library.get().cloned());
@@ -199,6 +200,14 @@ impl ServerState {
         described
             .map(|described| described.state.library_tag())
             .transpose()
+    }
+
+    /// The capabilities of NETCONF for the modules of a served anchor.
+    pub fn module_capabilities(&self, anchor: &Tree) -> Result<Arc<[String]>> {
+        match self.anchor(anchor) {
+            Some(described) => described.state.module_capabilities(),
+            None => Ok(Arc::from([])),
+        }
     }
 
     /// The text of a module of an anchor: see [`ModuleTexts::find`].

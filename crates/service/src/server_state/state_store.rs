@@ -21,12 +21,13 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 11] = [
+const STATE_MODULES: [&str; 12] = [
     "espalier-modules",
     "espalier-notifications",
     "ietf-factory-default",
     "ietf-netconf",
     "ietf-netconf-monitoring",
+    "ietf-nmda-compare",
     "ietf-restconf-monitoring",
     SUBSCRIBED,
     "ietf-yang-library",
@@ -36,7 +37,7 @@ const STATE_MODULES: [&str; 11] = [
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 21] = [
+const IMPLEMENTED: [&str; 22] = [
     "espalier-access",
     "espalier-modules",
     "espalier-notifications",
@@ -50,6 +51,7 @@ const IMPLEMENTED: [&str; 21] = [
     "ietf-netconf-partial-lock",
     "ietf-netconf-private-candidate",
     "ietf-netconf-with-defaults",
+    "ietf-nmda-compare",
     "ietf-origin",
     "ietf-restconf-monitoring",
     "ietf-restconf-subscribed-notifications",
@@ -75,12 +77,13 @@ const NETCONF_FEATURES: [&str; 7] = [
 const SUBSCRIBED_FEATURES: [&str; 5] = ["encode-json", "encode-xml", "replay", "subtree", "xpath"];
 
 /// The modules that the others import.
-const IMPORTED: [&str; 7] = [
+const IMPORTED: [&str; 8] = [
     "ietf-inet-types",
     "ietf-interfaces",
     "ietf-ip",
     "ietf-network-instance",
     "ietf-restconf",
+    "ietf-yang-patch",
     "ietf-yang-schema-mount",
     "ietf-yang-types",
 ];

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use espalier_store::{Datastore, ProviderError, ProviderRequest, Timestamp};
 use espalier_yang::data::{Content, DataNode, DataTree, PrintOptions, json};
-use espalier_yang::schema::{Module, MountedSchema};
+use espalier_yang::schema::{Module, MountedSchema, is_yang_1_1};
 use espalier_yang::{NodeId, Schema};
 
 use super::anchor_state::AnchorState;
+use super::module_texts::ModuleTexts;
 use super::served_anchor::ServedAnchor;
 use super::state_nodes::StateNodes;
 
@@ -91,6 +92,19 @@ impl<'a> Library<'a> {
             state: listed(state_schema).filter(|listed| !has(listed)).collect(),
             state_schema,
         }
+    }
+
+    /// The capabilities of the modules of YANG 1 (RFC 6020 §5.6.4). Those of YANG 1.1 are in the library only
+    /// (RFC 7950 §5.6.4).
+    pub fn module_capabilities(&self) -> Vec<String> {
+        let modules = self.own.iter().chain(&self.state);
+        let implemented = modules.filter(|listed| listed.module.is_implemented);
+        let modules = implemented.map(|listed| listed.module).filter(|module| {
+            let key = ModuleTexts::key(&module.name, module.revision.as_deref());
+            let text = self.served.texts.get(&key);
+            text.is_some_and(|text| !is_yang_1_1(text))
+        });
+        modules.map(module_capability).collect()
     }
 
     /// A hash of the content.
@@ -185,6 +199,23 @@ impl<'a> Library<'a> {
         );
         submodules(self.served, entry, Form::ModulesState, module);
     }
+}
+
+/// The capability of a module of YANG 1.
+fn module_capability(module: &Module) -> String {
+    let mut uri = format!("{}?module={}", module.namespace, module.name);
+    let revision = module.revision.iter().cloned().collect();
+    let parameters: [(&str, &Vec<Box<str>>); 3] = [
+        ("revision", &revision),
+        ("features", &module.features),
+        ("deviations", &module.deviated_by),
+    ];
+    for (name, values) in parameters {
+        if !values.is_empty() {
+            uri.push_str(&format!("&{name}={}", values.join(",")));
+        }
+    }
+    uri
 }
 
 /// A datastore with its schema.

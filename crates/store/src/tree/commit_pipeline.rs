@@ -15,8 +15,8 @@
 use std::borrow::Cow;
 
 use espalier_keyspace::{
-    Batch, ConflictRetry, Direction, KeyRange, KeyspaceCause, Precondition, Prefetch, PrefetchList,
-    Propose, Snapshot,
+    Batch, ConflictRetry, Direction, ErrorKind, KeyRange, KeyspaceCause, Precondition, Prefetch,
+    PrefetchList, Propose, Snapshot,
 };
 
 use espalier_yang::Errors;
@@ -54,6 +54,13 @@ pub(super) struct Basis {
     pub next: Stamp,
     /// The datastore, its anchor and its modules are unchanged.
     pub conditions: [Precondition; 3],
+}
+
+/// Whether the engine could not be read, for example because a connection was closed. Nothing is written yet, so the
+/// commit is decided once more.
+fn is_unavailable(error: &Error) -> bool {
+    let cause = error.keyspace();
+    cause.is_some_and(|cause| cause.kind() == ErrorKind::Unavailable)
 }
 
 impl Tree {
@@ -190,7 +197,10 @@ impl Tree {
         decide: Propose<'_, PreparedCommit, Error>,
     ) -> Result<Option<Commit>> {
         let deciding = self.store().commits(self.id()).decide();
-        let snapshot = self.snapshot_with_indexes(expect)?;
+        let snapshot = match self.snapshot_with_indexes(expect) {
+            Err(error) if is_unavailable(&error) => return Ok(None),
+            snapshot => snapshot?,
+        };
         match self.decide_in_group(deciding, snapshot, decide)? {
             InGroup::Pending(pending) => pending.settle(),
             InGroup::Alone(commit, alone) => {
@@ -213,7 +223,9 @@ impl Tree {
         let version = snapshot.version();
         let (batch, prepared) = match decide(deciding.over(snapshot)) {
             Ok((batch, prepared)) if prepared.commit.is_changed => (batch, prepared),
-            Err(error) if error.is_conflict() || is_overdue(&error) => return Ok(InGroup::Void),
+            Err(error) if error.is_conflict() || is_overdue(&error) || is_unavailable(&error) => {
+                return Ok(InGroup::Void);
+            }
             // No precondition protects an error, or the decision to change nothing: the group does, or the version.
             decided => {
                 let member = match has_pending {

@@ -50,8 +50,8 @@ mod view;
 
 pub use candidate::{Conflict, ConflictContent, Resolution};
 pub use changes::{
-    ChangeKind, Content as ChangedContent, DIFF_CHANGES_MAX, Diff, NodeChange, Point,
-    write_change_json, write_change_text,
+    ChangeKind, Content as ChangedContent, DIFF_CHANGES_MAX, Diff, NodeChange, Point, TreeChange,
+    each_tree_change, write_change_json, write_change_text,
 };
 pub use commit_options::{Commit, CommitOptions, Guard};
 pub use commit_pipeline::BegunCommit;

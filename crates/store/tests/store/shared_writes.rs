@@ -473,6 +473,34 @@ fn a_run_ends_at_a_commit_of_another_process() {
     assert_sound(tree.store());
 }
 
+/// Nothing is written yet when a decision reads.
+#[test]
+fn a_commit_whose_reads_fail_once_is_decided_again() {
+    let (driver, tree) = slow(1);
+    for (number, site) in (0..).zip([Site::Snapshot, Site::Get, Site::Scan]) {
+        for after in 0..3 {
+            driver.arm(Fault {
+                sites: vec![site],
+                after,
+                lasting: Lasting::Once,
+                kind: ErrorKind::Unavailable,
+            });
+            add(&tree, number, after).unwrap();
+            driver.disarm();
+        }
+    }
+    driver.arm(Fault {
+        sites: vec![Site::Get],
+        after: 0,
+        lasting: Lasting::ForEver,
+        kind: ErrorKind::Unavailable,
+    });
+    let failed = add(&tree, 9, 9);
+    driver.disarm();
+    assert!(matches!(failed, Err(Error::Engine(_))), "{failed:?}");
+    assert_sound(tree.store());
+}
+
 /// An error too may follow from a commit that was not made.
 #[test]
 fn what_was_decided_on_a_failed_write_is_decided_again() {

@@ -31,7 +31,7 @@ pub use namespaces::{ModuleNames, NameForm, Namespaces, XmlPrefixes};
 pub use node::{
     CaseChoice, Constraint, ListNode, Node, NodeId, NodeKind, Ordering, Status, ValueNode,
 };
-pub use source::{Features, ModuleSource, MountSource, MountedSchemas, SchemaSource};
+pub use source::{Features, ModuleSource, MountSource, MountedSchemas, SchemaSource, is_yang_1_1};
 pub use tree_diagram::tree_diagram;
 pub use types::{
     Bit, Canonical, EnumItem, IntegerWidth, Interval, Intervals, Pattern, Secrecy, Type, TypeKind,

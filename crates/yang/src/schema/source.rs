@@ -64,6 +64,13 @@ impl ModuleSource {
     }
 }
 
+/// Whether the text of a module has version 1.1 of the language, else version 1 (RFC 7950 §7.1.2).
+pub fn is_yang_1_1(text: &str) -> bool {
+    let mut statements = Statements::new(text).filter(|found| found.depth == 1);
+    let version = statements.find(|found| found.keyword == "yang-version");
+    version.is_some_and(|version| version.argument.as_deref() == Some("1.1"))
+}
+
 /// The enabled features of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Features {

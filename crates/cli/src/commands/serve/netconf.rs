@@ -11,7 +11,7 @@ use espalier_protocols::netconf::transport::{
     CallHome, CallHomeClient, Protocol, TransportContext, TransportLimits, serve_call_home,
     serve_listener, serve_unix_socket,
 };
-use espalier_protocols::netconf::{NetconfLimits, NetconfServer};
+use espalier_protocols::netconf::{NetconfLimits, NetconfServer, UrlAccess, UrlSettings};
 use espalier_protocols::server::Tls;
 use espalier_service::Service;
 use espalier_terminal::{Failure, Result};
@@ -34,6 +34,7 @@ pub struct NetconfListeners {
     host_keys: Option<HostKeys>,
     tls_config: Option<Tls>,
     clients: Vec<CallHomeClient>,
+    urls: UrlAccess,
 }
 
 /// NETCONF that is served.
@@ -75,6 +76,7 @@ impl NetconfListeners {
                 .then(|| listen_options::netconf_tls(settings))
                 .transpose()?,
             clients,
+            urls: urls(settings)?,
         }))
     }
 
@@ -88,7 +90,7 @@ impl NetconfListeners {
     /// # Errors
     /// An address cannot be read, or a socket cannot be used.
     pub fn serve(self, anchors: ServedAnchors, service: Service) -> Result<ServedNetconf> {
-        let server = NetconfServer::new(anchors, NetconfLimits::default());
+        let server = NetconfServer::with_urls(anchors, NetconfLimits::default(), self.urls);
         let limits = TransportLimits::default();
         let context = TransportContext::new(service, server.clone(), limits);
         let keys = self.host_keys.as_ref();
@@ -152,6 +154,23 @@ async fn listen(option: &str, address: Option<&str>) -> Result<Option<TcpListene
     let addresses: Vec<SocketAddr> = lookup_host(address).await.map_err(failed)?.collect();
     let listener = TcpListener::bind(&addresses[..]).await;
     listener.map(Some).map_err(failed)
+}
+
+fn urls(settings: &Settings) -> Result<UrlAccess> {
+    let urls = UrlSettings {
+        folder: settings.netconf_url_dir.clone(),
+        https: settings.netconf_url_https.clone(),
+        https_authorities: settings.netconf_url_ca.clone(),
+    };
+    UrlAccess::new(&urls).map_err(|error| match &urls.folder {
+        Some(folder) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format!("--netconf-url-dir {}: {error}", folder.display());
+            Failure::usage(message).hint("create the folder")
+        }
+        _ => Failure::usage(format!(
+            "--netconf-url-dir, --netconf-url-https, --netconf-url-ca: {error}"
+        )),
+    })
 }
 
 fn host_keys(settings: &Settings) -> Result<HostKeys> {

@@ -40,6 +40,20 @@ pub struct NetconfOptions {
     /// [env: ESPALIER_NETCONF_CALL_HOME, separated by spaces]
     #[arg(long, value_name = "NAME=URL")]
     netconf_call_home: Vec<String>,
+
+    /// Let requests of NETCONF name files in this folder: `file:///NAME` (RFC 6241 §8.8). The folder is not created
+    /// [env: ESPALIER_NETCONF_URL_DIR]
+    #[arg(long, value_name = "DIR")]
+    netconf_url_dir: Option<PathBuf>,
+
+    /// Let requests of NETCONF name documents whose URLs begin like this, for reading. May be repeated
+    /// [env: ESPALIER_NETCONF_URL_HTTPS, separated by spaces]
+    #[arg(long, value_name = "https://HOST/PATH/")]
+    netconf_url_https: Vec<String>,
+
+    /// The authorities of the certificates of those servers, PEM [env: ESPALIER_NETCONF_URL_CA] [default: Mozilla's]
+    #[arg(long, value_name = "FILE")]
+    netconf_url_ca: Option<PathBuf>,
 }
 
 impl NetconfOptions {
@@ -52,6 +66,9 @@ impl NetconfOptions {
             netconf_client_ca: self.netconf_client_ca.clone(),
             netconf_socket: self.netconf_socket.clone(),
             netconf_call_home: self.netconf_call_home.clone(),
+            netconf_url_dir: self.netconf_url_dir.clone(),
+            netconf_url_https: self.netconf_url_https.clone(),
+            netconf_url_ca: self.netconf_url_ca.clone(),
             ..others
         }
     }

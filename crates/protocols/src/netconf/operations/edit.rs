@@ -1,22 +1,28 @@
-//! The operations that have data in them: `edit-config`, `edit-data`, `copy-config`, `validate`.
+//! `edit-config`, `edit-data`, `delete-config`, `validate`.
 
 use espalier_service::{ChangeNote, SessionDatastore};
-use espalier_store::{Datastore, Edit, Error, ErrorOption, LoadMode, LoadOptions, TestOption};
-use espalier_yang::data::{Accept, DataTree, MetadataMode, Operation, ParseOptions, Root};
-use espalier_yang::{ErrorTag, InstancePath, Schema};
+use espalier_store::{Datastore, Edit, ErrorOption, TestOption};
+use espalier_yang::InstancePath;
+use espalier_yang::data::Operation;
 
+use super::configuration::{Configuration, Source};
 use super::output::{Output, Result};
-use super::parameters::{Parameters, document_tree, invalid, named_datastore, protocol_error};
-use crate::netconf::message::{BASE_NAMESPACE, Element};
+use super::parameters::{Parameters, invalid, named_datastore};
+use crate::netconf::message::Element;
+use crate::netconf::url::UrlAccess;
 
 /// Commits of these operations have no comment.
-const NOTE: ChangeNote<'static> = ChangeNote {
+pub(super) const NOTE: ChangeNote<'static> = ChangeNote {
     author: "",
     comment: "",
 };
 
 /// `edit-config` (RFC 6241 §7.2).
-pub(super) fn edit_config(running: &SessionDatastore, operation: &Element<'_>) -> Result<Output> {
+pub(super) fn edit_config(
+    running: &SessionDatastore,
+    urls: &UrlAccess,
+    operation: &Element<'_>,
+) -> Result<Output> {
     let names = [
         "target",
         "default-operation",
@@ -40,11 +46,18 @@ pub(super) fn edit_config(running: &SessionDatastore, operation: &Element<'_>) -
     // The document is one edit: whatever the option is, all of it is applied or nothing.
     let options = ["stop-on-error", "continue-on-error", "rollback-on-error"];
     parameters.choice("error-option", &options)?;
-    edit(&target, &parameters, test)
+    if parameters.get("url").is_some() {
+        target.require("ietf-netconf", "edit-config")?;
+    }
+    edit(&target, urls, &parameters, test)
 }
 
 /// `edit-data` (RFC 8526 §3.1.2).
-pub(super) fn edit_data(running: &SessionDatastore, operation: &Element<'_>) -> Result<Output> {
+pub(super) fn edit_data(
+    running: &SessionDatastore,
+    urls: &UrlAccess,
+    operation: &Element<'_>,
+) -> Result<Output> {
     let names = ["datastore", "default-operation", "config", "url"];
     let parameters = Parameters::of(operation, &names)?;
     let target = parameters.identified_datastore(running)?;
@@ -56,7 +69,10 @@ pub(super) fn edit_data(running: &SessionDatastore, operation: &Element<'_>) -> 
         return Err(invalid(reason, "datastore").into());
     }
     let test = default_test(target.datastore());
-    edit(&target, &parameters, test)
+    if parameters.get("url").is_some() {
+        target.require("ietf-netconf-nmda", "edit-data")?;
+    }
+    edit(&target, urls, &parameters, test)
 }
 
 /// Constraints of a candidate are validated at the commit: clients build invalid states on the way there.
@@ -69,6 +85,7 @@ fn default_test(datastore: Datastore) -> TestOption {
 
 fn edit(
     target: &SessionDatastore,
+    urls: &UrlAccess,
     parameters: &Parameters<'_>,
     test: TestOption,
 ) -> Result<Output> {
@@ -78,7 +95,7 @@ fn edit(
         2 => Operation::None,
         _ => Operation::Merge,
     };
-    let tree = config_tree(target.schema(), config(parameters)?)?;
+    let tree = Configuration::of(parameters)?.tree(target.schema(), urls)?;
     let edit = match operation {
         // The whole datastore (RFC 6241 §7.2).
         Operation::Replace => Edit::replace_all(tree),
@@ -88,30 +105,20 @@ fn edit(
     Ok(Output::Ok)
 }
 
-/// The `config` among the parameters.
-fn config<'p, 'm>(parameters: &'p Parameters<'m>) -> Result<&'p Element<'m>> {
-    if parameters.get("url").is_some() {
-        let message = "“url” is not supported; send the data in “config”";
-        let error = protocol_error(ErrorTag::OperationNotSupported, message);
-        return Err(error.on_element("url").into());
-    }
-    parameters.required("config")
-}
-
-/// The nodes in a `config` element, with the operations of the nodes.
-fn config_tree(schema: &Schema, config: &Element<'_>) -> Result<DataTree> {
-    let document = config.renamed(BASE_NAMESPACE, "config", "");
-    let options = ParseOptions {
-        accept: Accept::Config,
-        metadata: MetadataMode::Kept,
-        ..ParseOptions::default()
-    };
-    document_tree(schema, Root::Datastore, &document, &options)
-}
-
 /// `delete-config` (RFC 6241 §7.4).
-pub(super) fn delete_config(running: &SessionDatastore, operation: &Element<'_>) -> Result<Output> {
-    let target = Parameters::of(operation, &["target"])?.datastore(running, "target")?;
+pub(super) fn delete_config(
+    running: &SessionDatastore,
+    urls: &UrlAccess,
+    operation: &Element<'_>,
+) -> Result<Output> {
+    let parameters = Parameters::of(operation, &["target"])?;
+    let place = parameters.place("target")?;
+    if place.name == "url" {
+        running.require("ietf-netconf", "delete-config")?;
+        urls.delete(&place.text()?)?;
+        return Ok(Output::Ok);
+    }
+    let target = named_datastore(running, &place)?;
     if target.datastore() != Datastore::Startup {
         let name = target.datastore().name();
         return Err(invalid(format!("{name} cannot be deleted"), name).into());
@@ -120,43 +127,24 @@ pub(super) fn delete_config(running: &SessionDatastore, operation: &Element<'_>)
     Ok(Output::Ok)
 }
 
-/// `copy-config` (RFC 6241 §7.3).
-pub(super) fn copy_config(running: &SessionDatastore, operation: &Element<'_>) -> Result<Output> {
-    let parameters = Parameters::of(operation, &["target", "source"])?;
-    let target = parameters.datastore(running, "target")?;
-    let source = parameters.place("source")?;
-    if source.name == "config" {
-        target.require("ietf-netconf", "copy-config")?;
-        let tree = config_tree(target.schema(), &source)?;
-        let options = LoadOptions {
-            mode: LoadMode::Replace,
-            ..LoadOptions::default()
-        };
-        target.load(options, &mut |sink| {
-            tree.emit(sink).map_err(|_| Error::Stopped)
-        })?;
-        return Ok(Output::Ok);
-    }
-    let source = named_datastore(running, &source)?;
-    if source.datastore() == target.datastore() {
-        let message = "the source and the target are the same";
-        return Err(invalid(message, source.datastore().name()).into());
-    }
-    target.copy_from(&source, NOTE)?;
-    Ok(Output::Ok)
-}
-
 /// `validate` (RFC 6241 §8.6.4.1).
-pub(super) fn validate(running: &SessionDatastore, operation: &Element<'_>) -> Result<Output> {
+pub(super) fn validate(
+    running: &SessionDatastore,
+    urls: &UrlAccess,
+    operation: &Element<'_>,
+) -> Result<Output> {
     let parameters = Parameters::of(operation, &["source", "datastore"])?;
     if parameters.get("datastore").is_some() {
         parameters.identified_datastore(running)?.validate()?;
         return Ok(Output::Ok);
     }
-    let source = parameters.place("source")?;
-    match source.name.as_str() {
-        "config" => running.validate_content(config_tree(running.schema(), &source)?)?,
-        _ => named_datastore(running, &source)?.validate()?,
+    let place = parameters.place("source")?;
+    match Source::of(&place) {
+        Source::Datastore => named_datastore(running, &place)?.validate()?,
+        Source::Configuration(source) => {
+            running.require("ietf-netconf", "validate")?;
+            running.validate_content(source.tree(running.schema(), urls)?)?;
+        }
     }
     Ok(Output::Ok)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
+use espalier_service::notifications::Encoding;
 use espalier_service::operations::input_of;
 use espalier_yang::data::{Content, DataTree, ParseOptions, Root};
 use espalier_yang::schema::XmlPrefixes;
@@ -150,7 +151,7 @@ fn keys(schema: &Schema, list: NodeId, children: &mut Vec<Element<'_>>) -> Resul
 /// Invokes an operation with the input in its element.
 fn invoke(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> Result<Output> {
     let input = input(of, path, element)?;
-    let output = of.invoke(path, &input)?;
+    let output = of.invoke_encoded(path, &input, Encoding::Xml)?;
     let nodes = output.nodes.into_iter();
     let nodes = nodes.flat_map(|output| match output.content {
         Content::Inner(children) => children,

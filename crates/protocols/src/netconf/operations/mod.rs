@@ -6,12 +6,16 @@
 //! | `parameters.rs` | the parameters of operations |
 //! | `filter.rs` | the filters of requests |
 //! | `read.rs` | `get`, `get-config`, `get-data` |
-//! | `edit.rs` | `edit-config`, `edit-data`, `copy-config` and `validate` with data |
+//! | `configuration.rs` | the configurations in requests: `config`, `url` |
+//! | `edit.rs` | `edit-config`, `edit-data`, `delete-config`, `validate` |
+//! | `copy.rs` | `copy-config` |
 //! | `large.rs` | requests that are too large for memory |
 //! | `subscribe.rs` | `create-subscription`, and the begin of other subscriptions |
 //! | `partial_lock.rs` | `partial-lock`, `partial-unlock` |
 //! | `invoke.rs` | all other operations and actions, by their models |
 
+mod configuration;
+mod copy;
 mod edit;
 mod filter;
 mod invoke;

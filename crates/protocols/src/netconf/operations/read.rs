@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use espalier_service::{RequestFilter, SessionDatastore};
+use espalier_service::{FilteredPart, RequestFilter, SessionDatastore};
 use espalier_store::{Content, Datastore, OriginFilter, Selection, WithOrigin};
 use espalier_yang::data::{Origin, PrintOptions, xml};
 
@@ -108,10 +108,25 @@ fn write_data<W: Write>(
     declaration: &str,
     reply: &mut Reply<W>,
 ) -> Result<Output> {
+    // An error comes before the begin of the data.
     let parts = of.filtered(filter, selection)?;
     write!(reply.content(), "<data{declaration}>")?;
+    send_parts(parts, reply.content())?;
+    write!(reply.content(), "</data>")?;
+    Ok(Output::Written)
+}
+
+/// Writes what a filter selects of a datastore, without an element around it.
+pub(super) fn write_parts(
+    of: &SessionDatastore,
+    (filter, selection): (&RequestFilter, &Selection),
+    out: &mut impl Write,
+) -> Result<()> {
+    send_parts(of.filtered(filter, selection)?, out)
+}
+
+fn send_parts(parts: Vec<FilteredPart>, out: &mut impl Write) -> Result<()> {
     for part in parts {
-        let out = reply.content();
         let mut printer = xml::Printer::new(part.schema(), &mut *out, PrintOptions::default());
         let sent = part.send(&mut printer);
         // An error of the printer comes first.
@@ -121,8 +136,7 @@ fn write_data<W: Write>(
             tracing::warn!(?warning, "a read has not all state");
         }
     }
-    write!(reply.content(), "</data>")?;
-    Ok(Output::Written)
+    Ok(())
 }
 
 /// The origins of the nodes to report (RFC 8526 §3.1.1).

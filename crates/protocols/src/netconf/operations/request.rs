@@ -12,7 +12,7 @@ use super::output::{Failure, Output, Result, write_nodes};
 use super::parameters::protocol_error;
 use super::partial_lock::{self, PARTIAL_LOCK_NAMESPACE};
 use super::subscribe::{self, NOTIFICATION_NAMESPACE, SUBSCRIBED_NAMESPACE};
-use super::{edit, invoke, large, read};
+use super::{copy, edit, invoke, large, read};
 use crate::intake::{Held, StagedReader};
 use crate::netconf::framing::{Framing, MessageWriter};
 use crate::netconf::message::{
@@ -20,6 +20,7 @@ use crate::netconf::message::{
 };
 use crate::netconf::outbox::Turn;
 use crate::netconf::server::{Inner, SessionEnd};
+use crate::netconf::url::UrlAccess;
 
 /// The namespace of the operations of NMDA (RFC 8526).
 const NMDA_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
@@ -143,7 +144,7 @@ impl Request {
         let mut reply = Reply::begin(held, rpc.reply.clone())?;
         let performed = self
             .check_subscribed(&rpc.operation)
-            .and_then(|()| perform(&running, &rpc.operation, &mut reply))
+            .and_then(|()| perform(&running, &self.server.urls, &rpc.operation, &mut reply))
             .and_then(|output| write_output(&mut reply, output));
         let next = match performed {
             Ok(next) => {
@@ -219,6 +220,7 @@ impl Request {
 /// Runs an operation.
 fn perform<W: Write>(
     running: &SessionDatastore,
+    urls: &UrlAccess,
     operation: &Element<'_>,
     reply: &mut Reply<W>,
 ) -> Result<Output> {
@@ -226,11 +228,11 @@ fn perform<W: Write>(
         (BASE_NAMESPACE, "get") => read::get(running, operation, reply),
         (BASE_NAMESPACE, "get-config") => read::get_config(running, operation, reply),
         (NMDA_NAMESPACE, "get-data") => read::get_data(running, operation, reply),
-        (BASE_NAMESPACE, "edit-config") => edit::edit_config(running, operation),
-        (NMDA_NAMESPACE, "edit-data") => edit::edit_data(running, operation),
-        (BASE_NAMESPACE, "delete-config") => edit::delete_config(running, operation),
-        (BASE_NAMESPACE, "copy-config") => edit::copy_config(running, operation),
-        (BASE_NAMESPACE, "validate") => edit::validate(running, operation),
+        (BASE_NAMESPACE, "edit-config") => edit::edit_config(running, urls, operation),
+        (NMDA_NAMESPACE, "edit-data") => edit::edit_data(running, urls, operation),
+        (BASE_NAMESPACE, "delete-config") => edit::delete_config(running, urls, operation),
+        (BASE_NAMESPACE, "copy-config") => copy::copy_config(running, urls, operation),
+        (BASE_NAMESPACE, "validate") => edit::validate(running, urls, operation),
         (BASE_NAMESPACE, "close-session") => Ok(Output::Ok),
         (PARTIAL_LOCK_NAMESPACE, "partial-lock") => partial_lock::lock(running, operation, reply),
         (PARTIAL_LOCK_NAMESPACE, "partial-unlock") => partial_lock::unlock(running, operation),

@@ -2,6 +2,7 @@
 
 mod base;
 mod change_modules;
+mod compare;
 mod get_schema;
 mod parameters;
 mod server_operation;

@@ -4,7 +4,7 @@ use espalier_store::Result;
 use espalier_yang::data::DataTree;
 use espalier_yang::{NodeId, Schema};
 
-use super::{base, change_modules, get_schema, subscriptions};
+use super::{base, change_modules, compare, get_schema, subscriptions};
 use crate::datastore::SessionDatastore;
 use crate::notifications::SUBSCRIBED;
 use crate::operations::OperationCall;
@@ -21,7 +21,7 @@ pub(crate) struct ServerOperation {
 }
 
 /// The operations, by module and name.
-const OPERATIONS: [ServerOperation; 20] = [
+const OPERATIONS: [ServerOperation; 21] = [
     of("espalier-modules", "change-modules", change_modules::run),
     of(
         "espalier-notifications",
@@ -42,6 +42,7 @@ const OPERATIONS: [ServerOperation; 20] = [
     of("ietf-netconf-monitoring", "get-schema", get_schema::run),
     of("ietf-netconf", "close-session", base::close_session),
     of("ietf-netconf-private-candidate", "update", base::update),
+    of("ietf-nmda-compare", "compare", compare::run),
     of(SUBSCRIBED, "delete-subscription", subscriptions::delete),
     of(
         SUBSCRIBED,

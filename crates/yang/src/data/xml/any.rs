@@ -32,6 +32,11 @@ pub fn raw_xml(content: &str) -> Option<String> {
     }
 }
 
+/// Well-formed XML as the content of an `anyxml` or `anydata`: what [`raw_xml`] returns unchanged.
+pub fn raw_content(xml: &str) -> String {
+    raw(xml.as_bytes())
+}
+
 /// The namespace of the element that holds JSON that is not data of the schema, as text.
 pub const RAW_JSON_NAMESPACE: &str = "urn:espalier:json";
 

@@ -8,7 +8,7 @@ mod print;
 mod read;
 mod write;
 
-pub use any::{RAW_JSON_NAMESPACE, RAW_XML_MEMBER, raw_xml};
+pub use any::{RAW_JSON_NAMESPACE, RAW_XML_MEMBER, raw_content, raw_xml};
 pub use input::{DEPTH_MAX, TOKEN_LENGTH_MAX};
 pub use print::Printer;
 pub use read::parse;

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use clap::Args;
 use espalier_protocols::netconf::Element;
 use espalier_protocols::netconf_client::operations::{ReadOptions, elements_of, get_config};
-use espalier_store::{write_change_json, write_change_text};
+use espalier_store::{each_tree_change, write_change_json, write_change_text};
 use espalier_terminal::output::{self, Form, escaped};
 use espalier_terminal::{Failure, Result};
 use espalier_yang::Schema;
 use espalier_yang::data::DataTree;
 
-use super::compare::compare;
 use crate::commands::netconf::connection::Client;
 use crate::commands::netconf::context::{Context, OutputForm};
 use crate::commands::netconf::filter::FilterOptions;
@@ -66,7 +65,11 @@ impl DiffCommand {
             true => Form::Json,
             false => Form::Text,
         });
-        for change in compare(&schema, &old.nodes, &new.nodes) {
+        let mut changes = Vec::new();
+        each_tree_change(&schema, &old.nodes, &new.nodes, &mut |found| {
+            changes.push(found.change);
+        });
+        for change in changes {
             let mut line = Vec::new();
             match form.json {
                 true => write_change_json(&mut line, &schema, &change),

@@ -1,32 +1,44 @@
-//! Compares two data trees by node.
+//! Compares two data trees in memory by node.
 
 use std::collections::HashMap;
 
-use espalier_store::{ChangeKind, ChangedContent, NodeChange, Point};
 use espalier_yang::data::{Content, DataNode};
 use espalier_yang::schema::Ordering;
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema};
 
-/// The changes from one tree to another, in the order of the schema. The trees are normalised.
-pub fn compare(schema: &Schema, old: &[DataNode], new: &[DataNode]) -> Vec<NodeChange> {
-    let mut comparison = Comparison {
-        schema,
-        changes: Vec::new(),
-    };
-    comparison.siblings(&InstancePath::root(), old, new);
-    comparison.changes
+use super::node_change::{ChangeKind, Content as ChangedContent, NodeChange, Point};
+
+/// A change from one tree to another.
+#[derive(Clone, Debug)]
+pub struct TreeChange<'d> {
+    /// The change.
+    pub change: NodeChange,
+    /// The node in the old tree, with its descendants; none if it was created.
+    pub old: Option<&'d DataNode>,
+    /// The node in the new tree; none if it was deleted.
+    pub new: Option<&'d DataNode>,
 }
 
-struct Comparison<'s> {
+/// Calls `emit` for the changes from one tree to another, in the order of the schema. The trees are normalised.
+pub fn each_tree_change<'d>(
+    schema: &Schema,
+    old: &'d [DataNode],
+    new: &'d [DataNode],
+    emit: &mut dyn FnMut(TreeChange<'d>),
+) {
+    Comparison { schema, emit }.siblings(&InstancePath::root(), old, new);
+}
+
+struct Comparison<'s, 'e, 'd> {
     schema: &'s Schema,
-    changes: Vec<NodeChange>,
+    emit: &'e mut dyn FnMut(TreeChange<'d>),
 }
 
 /// The instances of one schema node among siblings, with what distinguishes them.
 type Instances<'d> = Vec<(Keys, &'d DataNode)>;
 
-impl Comparison<'_> {
-    fn siblings(&mut self, parent: &InstancePath, old: &[DataNode], new: &[DataNode]) {
+impl<'d> Comparison<'_, '_, 'd> {
+    fn siblings(&mut self, parent: &InstancePath, old: &'d [DataNode], new: &'d [DataNode]) {
         let mut nodes: Vec<NodeId> = old.iter().chain(new).map(|node| node.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -37,7 +49,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn instances<'d>(&self, node: NodeId, siblings: &'d [DataNode]) -> Instances<'d> {
+    fn instances(&self, node: NodeId, siblings: &'d [DataNode]) -> Instances<'d> {
         let found = siblings.iter().filter(|one| one.node == node);
         let is_positional = self.has_positions(node);
         found
@@ -53,8 +65,8 @@ impl Comparison<'_> {
         &mut self,
         parent: &InstancePath,
         node: NodeId,
-        old: &Instances<'_>,
-        new: &Instances<'_>,
+        old: &Instances<'d>,
+        new: &Instances<'d>,
     ) {
         let old_places: HashMap<&Keys, usize> = places(old);
         let new_places: HashMap<&Keys, usize> = places(new);
@@ -80,9 +92,15 @@ impl Comparison<'_> {
                 }
                 Some(&old_place) => {
                     if is_ordered && stays.binary_search(&place).is_err() {
-                        self.changes.push(NodeChange {
+                        let change = NodeChange {
                             after: Some(point()),
                             ..change(&path, ChangeKind::Moved)
+                        };
+                        let old = Some(old[old_place].1);
+                        (self.emit)(TreeChange {
+                            change,
+                            old,
+                            new: Some(*one),
                         });
                     }
                     self.both(&path, old[old_place].1, one);
@@ -93,14 +111,21 @@ impl Comparison<'_> {
     }
 
     /// Compares two instances with the same path.
-    fn both(&mut self, path: &InstancePath, old: &DataNode, new: &DataNode) {
+    fn both(&mut self, path: &InstancePath, old: &'d DataNode, new: &'d DataNode) {
         match (&old.content, &new.content) {
             (Content::Inner(old), Content::Inner(new)) => self.siblings(path, old, new),
-            (old, new) if old != new => self.changes.push(NodeChange {
-                old: content(old),
-                new: content(new),
-                ..change(path, ChangeKind::Modified)
-            }),
+            (before, now) if before != now => {
+                let change = NodeChange {
+                    old: content(before),
+                    new: content(now),
+                    ..change(path, ChangeKind::Modified)
+                };
+                (self.emit)(TreeChange {
+                    change,
+                    old: Some(old),
+                    new: Some(new),
+                });
+            }
             _ => {}
         }
     }
@@ -109,7 +134,7 @@ impl Comparison<'_> {
     fn subtree(
         &mut self,
         path: &InstancePath,
-        node: &DataNode,
+        node: &'d DataNode,
         kind: ChangeKind,
         after: Option<Point>,
         is_nested: bool,
@@ -119,16 +144,23 @@ impl Comparison<'_> {
         let is_reported = !found.is_np_container();
         if is_reported {
             let value = content(&node.content);
-            let (old, new) = match kind {
-                ChangeKind::Deleted => (value, None),
-                _ => (None, value),
+            let nodes = |is_there: bool| is_there.then_some(node);
+            let is_deleted = kind == ChangeKind::Deleted;
+            let (old, new) = match is_deleted {
+                true => (value, None),
+                false => (None, value),
             };
-            self.changes.push(NodeChange {
+            let change = NodeChange {
                 is_nested,
                 old,
                 new,
                 after,
                 ..change(path, kind)
+            };
+            (self.emit)(TreeChange {
+                change,
+                old: nodes(is_deleted),
+                new: nodes(!is_deleted),
             });
         }
         let children = node.children();
