@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 BUILD_PACKAGES := build-essential cmake pkg-config libpcre2-dev curl git
-TEST_PACKAGES := openssl openssh-client openssh-server netconfd yangcli redis-server etcd-server etcd-client postgresql libcurl4 faketime libpam0g-dev
+TEST_PACKAGES := openssl openssh-client openssh-server netconfd yangcli libnetconf2-dev libyang2-dev libssh-dev redis-server etcd-server etcd-client postgresql libcurl4 faketime libpam0g-dev
 # PAM is not in the default build: it needs a library that not every system has.
 ALL_FEATURES := espalier-cli/all,espalier-cli/pam
 

@@ -176,6 +176,12 @@ pub trait Instances {
         Ok(Indexed::No)
     }
 
+    /// Whether a node that is not stored is in use in an existing parent, if data that these do not show decide it: the case
+    /// of a choice may be that of a node that is not shown. `None` if these data decide it.
+    fn is_in_use(&self, _parent: &Self::Inner, _node: NodeId) -> Option<Result<bool, Self::Error>> {
+        None
+    }
+
     /// Compares two entries of one list by document order; `None` if that needs a scan of all entries.
     fn compare_entries(&self, _left: &Self::Inner, _right: &Self::Inner) -> Option<Ordering> {
         None

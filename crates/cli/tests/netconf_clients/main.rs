@@ -115,6 +115,29 @@ fn scrapli_is_at_home() {
 }
 
 #[test]
+fn libnetconf2_is_at_home() {
+    let sandbox = Sandbox::new();
+    let (_server, port) = serve(&sandbox);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/netconf_clients");
+    let program = sandbox.path("with_libnetconf2");
+    let flags =
+        run(Command::new("pkg-config").args(["--cflags", "--libs", "libnetconf2", "libyang"]));
+    run(Command::new("cc")
+        .arg("-Wall")
+        .arg("-o")
+        .arg(&program)
+        .arg(folder.join("with_libnetconf2.c"))
+        .args(flags.split_whitespace()));
+    let printed = run(Command::new(program).env("HOME", sandbox.path(".")).args([
+        "127.0.0.1",
+        &port.to_string(),
+        USER,
+        PASSWORD,
+    ]));
+    assert!(printed.contains("done"), "{printed}");
+}
+
+#[test]
 fn netconf_console_is_at_home() {
     let sandbox = Sandbox::new();
     let (_server, port) = serve(&sandbox);

@@ -48,15 +48,15 @@ fn datastores_are_compared() {
     assert_eq!(
         edits(&reply),
         [
-            "<operation>replace</operation><target>/m:c/m:title</target>\
+            "<operation>replace</operation><target>/m:c/title</target>\
              <value><title xmlns=\"urn:m\">new</title></value><source-value><title xmlns=\"urn:m\">old</title></source-value>",
-            "<operation>delete</operation><target>/m:c/m:e=gone</target>\
+            "<operation>delete</operation><target>/m:c/e=gone</target>\
              <source-value><e xmlns=\"urn:m\"><k>gone</k></e></source-value>",
-            "<operation>replace</operation><target>/m:c/m:e=a%20b/m:v</target>\
+            "<operation>replace</operation><target>/m:c/e=a%20b/v</target>\
              <value><v xmlns=\"urn:m\">2</v></value><source-value><v xmlns=\"urn:m\">1</v></source-value>",
-            "<operation>create</operation><target>/m:c/m:e=n</target>\
+            "<operation>create</operation><target>/m:c/e=n</target>\
              <value><e xmlns=\"urn:m\"><k>n</k><v>3</v></e></value>",
-            "<operation>move</operation><target>/m:c/m:tag=z</target><where>first</where>",
+            "<operation>move</operation><target>/m:c/tag=z</target><where>first</where>",
         ],
         "{reply}"
     );

@@ -183,7 +183,11 @@ fn wrong_documents_change_nothing() {
     client.ok(&copy("<url>file:///large</url>", "<running/>"));
     assert!(running(&mut client).contains("of the file"));
     // An empty configuration is one.
-    fs::write(folder.path().join("none"), "<?xml version='1.0'?><config/>").expect("a file");
+    fs::write(
+        folder.path().join("none"),
+        "<?xml version='1.0'?><config xmlns='urn:ietf:params:xml:ns:netconf:base:1.0'/>",
+    )
+    .expect("a file");
     client.ok(&copy("<url>file:///none</url>", "<running/>"));
     assert_eq!(running(&mut client), "");
     let both =

@@ -1,12 +1,14 @@
 //! The data of a datastore that a reader with access rules may see, as an interface for XPath.
 //!
-//! So the result of an expression does not depend on what the reader cannot read. No index is used: the entries that one
+//! So the result of an expression does not depend on what the reader cannot read, except for defaults, which are reported
+//! as they are in use. No index is used: the entries that one
 //! finds may be hidden.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use espalier_yang::instances::Visit;
+use espalier_yang::xpath::evaluate::{Evaluator, Limits};
 use espalier_yang::{Indexed, InstancePath, Instances, Keys, NodeId, Schema, Value};
 
 use super::locate::TreeState;
@@ -177,6 +179,12 @@ impl Instances for ReadableInstances<'_, '_> {
         _: &mut dyn FnMut(NodeRef) -> Visit<Error>,
     ) -> Result<Indexed> {
         Ok(Indexed::No)
+    }
+
+    /// As in a read: defaults are those of the datastore.
+    fn is_in_use(&self, parent: &NodeRef, node: NodeId) -> Option<Result<bool>> {
+        let evaluator = Evaluator::new(self.data, Limits::default());
+        Some(evaluator.is_in_use(parent, node))
     }
 
     fn compare_entries(&self, left: &NodeRef, right: &NodeRef) -> Option<Ordering> {

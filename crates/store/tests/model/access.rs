@@ -247,8 +247,10 @@ fn matches(pattern: &InstancePattern, place: &Place) -> bool {
     let mut steps = pattern.steps.iter().zip(place);
     pattern.steps.len() <= place.len()
         && steps.all(|(step, (node, keys))| {
+            // A step without keys is that of all entries.
+            let is_every = step.keys.iter().all(Option::is_none);
             step.node == *node
-                && (step.keys.is_empty()
+                && (is_every
                     || step.keys.len() == keys.len()
                         && step.keys.iter().zip(keys).all(|(wanted, key)| {
                             wanted.as_ref().is_none_or(|wanted| wanted == key)

@@ -244,7 +244,9 @@ impl Run<'_> {
             if !(is_first && is_relative) {
                 text.push('/');
             }
-            text = text.replace("///", "//");
+            while text.contains("///") {
+                text = text.replace("///", "//");
+            }
             is_first = false;
             let node = schema.node(step.node);
             match self.random.random_range(0..12) {

@@ -87,9 +87,7 @@ pub(super) fn open_configuration(url: &str, urls: &UrlAccess) -> Result<impl Rea
     let read = document.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin);
     read.map_err(|error| unreadable(url, &error))?;
     let text = begin.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    let is_config = |root: &Element<'_>| {
-        root.name == "config" && matches!(&*root.namespace, BASE_NAMESPACE | "")
-    };
+    let is_config = |root: &Element<'_>| root.is(BASE_NAMESPACE, "config");
     let is_configuration = match (begin.len() as u64) < BEGIN_BYTES {
         true => Element::parse(text).is_ok_and(|root| is_config(&root)),
         false => Element::parse_open(text, |_| true)

@@ -215,6 +215,9 @@ impl<'a, T: Instances> Evaluator<'a, T> {
         if self.scope == Scope::Stored {
             return Ok(false);
         }
+        if let Some(decided) = self.data.is_in_use(holder, node) {
+            return decided;
+        }
         let schema_node = self.schema().node(node);
         for case in &schema_node.cases {
             if !self.is_selected(holder, case)? {
