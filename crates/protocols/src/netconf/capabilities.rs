@@ -32,6 +32,9 @@ const FIXED: [&str; 16] = [
 pub(super) const PRIVATE_CANDIDATE: &str =
     "urn:ietf:params:netconf:capability:private-candidate:1.0";
 
+/// The begin of the capability of `ietf-netconf`, which ends with its features.
+const BASE_MODULE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0?module=ietf-netconf&";
+
 /// The revision of `ietf-yang-library` (RFC 8525).
 const LIBRARY_REVISION: &str = "2019-01-04";
 
@@ -50,7 +53,13 @@ pub(super) fn capabilities(server: &Inner, anchor: &Anchor) -> Result<Vec<String
         ));
     }
     let modules = server.service.module_capabilities(anchor)?;
-    let is_announced = |uri: &&String| !FIXED.contains(&uri.as_str());
-    all.extend(modules.iter().filter(is_announced).cloned());
+    for uri in modules.iter().filter(|uri| !FIXED.contains(&uri.as_str())) {
+        // A feature of this server, which the models do not know.
+        let has_url = uri.starts_with(BASE_MODULE) && server.urls.schemes().is_some();
+        all.push(match has_url {
+            true => format!("{uri},url"),
+            false => uri.clone(),
+        });
+    }
     Ok(all)
 }

@@ -72,6 +72,7 @@ fn configurations_are_read_from_files_and_written_to_them() {
     let mut client = fixture.connect();
     let hello = client.greet(&[espalier_protocols::netconf::BASE_1_1]);
     assert!(hello.contains("capability:url:1.0?scheme=file<"), "{hello}");
+    assert!(hello.contains(",xpath,url<"), "{hello}");
 
     client.ok("<validate><source><url>file:///in.xml</url></source></validate>");
     client.ok(&edit("file:///in.xml"));
