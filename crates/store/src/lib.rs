@@ -68,6 +68,10 @@ pub use tree::{
     EVENT_PAGE_RECORDS_MAX, EVENT_RECORDS_MAX, EVENT_SETTINGS_FORMAT, EventLogState, EventPage,
     EventRecord, EventSettings, NewEvent,
 };
+pub use tree::{
+    ChangedScopes, FILTERED_DIFFERENCE_NODES_MAX, FILTERED_SCOPES_MAX, FilterRoutes,
+    FilteredChange, FilteredDifference, FilteredEdit, TrackedFilter,
+};
 pub use tree::{FILTER_PLAN_NODES_MAX, Filter, FilterExpression, OriginFilter};
 pub use tree::{
     PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,
