@@ -70,7 +70,7 @@ pub use tree::{
 };
 pub use tree::{
     ChangedScopes, FILTERED_DIFFERENCE_NODES_MAX, FILTERED_SCOPES_MAX, FilterRoutes,
-    FilteredChange, FilteredDifference, FilteredEdit, TrackedFilter,
+    FilteredChange, FilteredDifference, FilteredEdit, ReaderAccess, TrackedFilter,
 };
 pub use tree::{FILTER_PLAN_NODES_MAX, Filter, FilterExpression, OriginFilter};
 pub use tree::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use espalier_store::{
     AccessTable, ChangedScopes, Filter, FilterExpression, FilterRoutes, FilteredChange,
-    FilteredDifference, FilteredEdit, Point, Selection, TrackedFilter, View,
+    FilteredDifference, FilteredEdit, Point, ReaderAccess, Selection, TrackedFilter, View,
 };
 use espalier_testkit::seed;
 use espalier_yang::data::subtree_filter::SubtreeFilter;
@@ -44,6 +44,13 @@ struct Tracked {
 }
 
 impl Tracked {
+    fn reader(&self) -> ReaderAccess {
+        match self.access {
+            None => ReaderAccess::Unrestricted,
+            Some(_) => ReaderAccess::Restricted,
+        }
+    }
+
     fn view(&self, run: &Run<'_>, version: u64) -> View {
         let view = run.tree.at(version).unwrap();
         view.with_access(self.access.clone())
@@ -57,7 +64,7 @@ impl Tracked {
 
     /// Updates the copy, and compares it with a filtered read. Returns the number of edits.
     fn update(&mut self, run: &Run<'_>, version: u64) -> usize {
-        let mut scopes = ChangedScopes::new(&self.filter);
+        let mut scopes = ChangedScopes::new(&self.filter, self.reader());
         let changes = run.tree.each_difference(self.version, version, &mut |_, change| {
             scopes.add(change);
             Ok(())
@@ -208,7 +215,7 @@ fn compare(run: &mut Run<'_>) -> usize {
     let mut all: Vec<Tracked> = (0..FILTERS).map(|_| tracked(run)).collect();
     let mut routes = FilterRoutes::default();
     for (number, one) in all.iter().enumerate() {
-        routes.add(&one.filter, number);
+        routes.add(&one.filter, one.reader(), number);
     }
     let mut edits = 0;
     for _ in 0..COMMITS {
@@ -241,7 +248,7 @@ fn compare(run: &mut Run<'_>) -> usize {
         }
     }
     for (number, one) in all.iter().enumerate() {
-        routes.remove(&one.filter, number);
+        routes.remove(&one.filter, one.reader(), number);
     }
     assert!(routes.is_empty());
     edits

@@ -23,6 +23,6 @@ mod tracked_filter;
 
 pub use difference::{FILTERED_DIFFERENCE_NODES_MAX, FilteredDifference};
 pub use routes::FilterRoutes;
-pub use scopes::{ChangedScopes, FILTERED_SCOPES_MAX};
+pub use scopes::{ChangedScopes, FILTERED_SCOPES_MAX, ReaderAccess};
 pub use siblings::{FilteredChange, FilteredEdit};
 pub use tracked_filter::TrackedFilter;

@@ -5,6 +5,7 @@ use std::hash::Hash;
 use espalier_yang::{InstancePath, Keys, NodeId, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::scopes::ReaderAccess;
 use super::tracked_filter::TrackedFilter;
 use crate::tree::filter::{Instance, PlanId};
 
@@ -52,14 +53,14 @@ enum Change {
 }
 
 impl<K: Copy + Eq + Hash> FilterRoutes<K> {
-    /// Adds a filter with its number.
-    pub fn add(&mut self, filter: &TrackedFilter, key: K) {
-        self.change(filter, key, Change::Add);
+    /// Adds a filter of a reader with its number.
+    pub fn add(&mut self, filter: &TrackedFilter, access: ReaderAccess, key: K) {
+        self.change(filter, key, (access, Change::Add));
     }
 
-    /// Removes a filter, which was added with the same number.
-    pub fn remove(&mut self, filter: &TrackedFilter, key: K) {
-        self.change(filter, key, Change::Remove);
+    /// Removes a filter, which was added with the same number for the same reader.
+    pub fn remove(&mut self, filter: &TrackedFilter, access: ReaderAccess, key: K) {
+        self.change(filter, key, (access, Change::Remove));
     }
 
     /// Whether there are no filters.
@@ -77,7 +78,7 @@ impl<K: Copy + Eq + Hash> FilterRoutes<K> {
         self.root.all(found);
     }
 
-    fn change(&mut self, filter: &TrackedFilter, key: K, change: Change) {
+    fn change(&mut self, filter: &TrackedFilter, key: K, change: (ReaderAccess, Change)) {
         for &root in filter.plan().roots() {
             self.root.change(filter, root, (key, change));
         }
@@ -89,9 +90,18 @@ impl<K: Copy + Eq + Hash> Route<K> {
         self.whole.is_empty() && self.passing.is_empty() && self.children.is_empty()
     }
 
-    fn change(&mut self, filter: &TrackedFilter, id: PlanId, (key, change): (K, Change)) {
+    fn change(
+        &mut self,
+        filter: &TrackedFilter,
+        id: PlanId,
+        (key, (access, change)): (K, (ReaderAccess, Change)),
+    ) {
         let node = filter.plan().node(id);
-        let is_whole = node.selects || !node.conditions.is_empty();
+        let is_container = |id| filter.schema().node(id).is_np_container();
+        // Whether an entry is shown can depend on anything below it.
+        let is_shown = access == ReaderAccess::Restricted
+            && node.node.is_some_and(|node| !is_container(node));
+        let is_whole = node.selects || !node.conditions.is_empty() || is_shown;
         let numbers = match is_whole {
             true => &mut self.whole,
             false => &mut self.passing,
@@ -113,7 +123,7 @@ impl<K: Copy + Eq + Hash> Route<K> {
         for &(child, id) in &node.children {
             let keys = exact_keys(filter, child, id);
             let route = self.children.entry((child, keys)).or_default();
-            route.change(filter, id, (key, change));
+            route.change(filter, id, (key, (access, change)));
         }
         if change == Change::Remove {
             self.children.retain(|_, route| !route.is_empty());

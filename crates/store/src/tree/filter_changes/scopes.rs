@@ -10,10 +10,20 @@ use crate::tree::filter::{PlanId, is_leaf};
 /// The maximum number of instances that are compared one by one; beyond it, everything that the filter selects is compared.
 pub const FILTERED_SCOPES_MAX: usize = 20_000;
 
+/// Who reads what a filter selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReaderAccess {
+    /// No access rule hides anything.
+    Unrestricted,
+    /// Access rules apply: whether an entry is shown can depend on anything below it.
+    Restricted,
+}
+
 /// The instances whose selected part changes can affect.
 #[derive(Debug)]
 pub struct ChangedScopes<'f> {
     filter: &'f TrackedFilter,
+    access: ReaderAccess,
     scopes: Vec<Scope>,
     /// The places of the scopes, by their paths.
     by_path: FxHashMap<InstancePath, usize>,
@@ -32,9 +42,10 @@ pub(super) struct Scope {
 
 impl<'f> ChangedScopes<'f> {
     /// None yet.
-    pub fn new(filter: &'f TrackedFilter) -> Self {
+    pub fn new(filter: &'f TrackedFilter, access: ReaderAccess) -> Self {
         Self {
             filter,
+            access,
             scopes: Vec::new(),
             by_path: FxHashMap::default(),
             is_everything: false,
@@ -45,7 +56,7 @@ impl<'f> ChangedScopes<'f> {
     pub fn everything(filter: &'f TrackedFilter) -> Self {
         Self {
             is_everything: true,
-            ..Self::new(filter)
+            ..Self::new(filter, ReaderAccess::Unrestricted)
         }
     }
 
@@ -73,7 +84,7 @@ impl<'f> ChangedScopes<'f> {
         if self.is_everything || self.is_covered(&change.path) {
             return;
         }
-        match scope_of(self.filter, &change.path) {
+        match scope_of(self.filter, self.access, &change.path) {
             Affected::Nothing => {}
             Affected::Everything => self.is_everything = true,
             Affected::Scope(scope) => self.add_scope(Scope {
@@ -119,10 +130,10 @@ enum Affected {
 }
 
 /// What a change of a node can affect.
-fn scope_of(filter: &TrackedFilter, path: &InstancePath) -> Affected {
+fn scope_of(filter: &TrackedFilter, access: ReaderAccess, path: &InstancePath) -> Affected {
     let plan = filter.plan();
     if filter.is_evaluated() || plan.roots().iter().any(|&id| has_conditions(filter, id)) {
-        return match is_reached(filter, path) {
+        return match is_reached(filter, access, path) {
             true => Affected::Everything,
             false => Affected::Nothing,
         };
@@ -130,6 +141,11 @@ fn scope_of(filter: &TrackedFilter, path: &InstancePath) -> Affected {
     let schema = filter.schema();
     let scope = |length: usize, passages: usize| {
         Affected::Scope(addressable(schema, path, length, passages))
+    };
+    // What is not selected can still decide whether the entry that contains it is shown.
+    let beyond = |index: usize| match shown_entry(schema, access, &path.steps[..index]) {
+        Some(length) => scope(length, length - 1),
+        None => Affected::Nothing,
     };
     let mut active: Vec<PlanId> = plan.roots().to_vec();
     for (index, step) in path.steps.iter().enumerate() {
@@ -140,12 +156,12 @@ fn scope_of(filter: &TrackedFilter, path: &InstancePath) -> Affected {
             let is_named = active.iter().any(|&id| plan.names_leaf(id, step.node));
             return match is_named {
                 true => scope(index + 1, index),
-                false => Affected::Nothing,
+                false => beyond(index),
             };
         }
         active = next_nodes(filter, &active, step);
         if active.is_empty() {
-            return Affected::Nothing;
+            return beyond(index);
         }
         if active.iter().any(|&id| has_conditions(filter, id)) {
             return scope(index + 1, index);
@@ -156,23 +172,34 @@ fn scope_of(filter: &TrackedFilter, path: &InstancePath) -> Affected {
 }
 
 /// Whether the plan of an evaluated filter reads a node, or something below it.
-fn is_reached(filter: &TrackedFilter, path: &InstancePath) -> bool {
-    let plan = filter.plan();
+fn is_reached(filter: &TrackedFilter, access: ReaderAccess, path: &InstancePath) -> bool {
+    let (plan, schema) = (filter.plan(), filter.schema());
+    let is_shown = |index: usize| shown_entry(schema, access, &path.steps[..index]).is_some();
     let mut active: Vec<PlanId> = plan.roots().to_vec();
-    for step in &path.steps {
+    for (index, step) in path.steps.iter().enumerate() {
         let is_whole = |&id: &PlanId| plan.node(id).selects || has_conditions(filter, id);
         if active.iter().any(is_whole) {
             return true;
         }
-        if is_leaf(&filter.schema().node(step.node).kind) {
-            return active.iter().any(|&id| plan.names_leaf(id, step.node));
+        if is_leaf(&schema.node(step.node).kind) {
+            let is_named = active.iter().any(|&id| plan.names_leaf(id, step.node));
+            return is_named || is_shown(index);
         }
         active = next_nodes(filter, &active, step);
         if active.is_empty() {
-            return false;
+            return is_shown(index);
         }
     }
     true
+}
+
+/// The number of steps to the innermost instance whose presence access rules can make depend on what is below it.
+fn shown_entry(schema: &Schema, access: ReaderAccess, steps: &[Step]) -> Option<usize> {
+    let is_instance = |step: &Step| !schema.node(step.node).is_np_container();
+    match access {
+        ReaderAccess::Unrestricted => None,
+        ReaderAccess::Restricted => steps.iter().rposition(is_instance).map(|index| index + 1),
+    }
 }
 
 fn next_nodes(filter: &TrackedFilter, active: &[PlanId], step: &Step) -> Vec<PlanId> {
