@@ -84,7 +84,7 @@ enum Phase {
 }
 
 /// A subscription. Dropping it ends it.
-pub struct Subscription {
+pub(super) struct StreamSubscription {
     context: Arc<dyn EventContext>,
     tree: Tree,
     selector: Selector,
@@ -110,7 +110,7 @@ pub struct Subscription {
     check_due: Instant,
 }
 
-impl Subscription {
+impl StreamSubscription {
     pub(super) fn new(
         context: Arc<dyn EventContext>,
         session: Arc<Session>,
@@ -612,7 +612,7 @@ impl Subscription {
     }
 }
 
-impl Drop for Subscription {
+impl Drop for StreamSubscription {
     fn drop(&mut self) {
         self.leave();
         if let Some(established) = &self.established {
