@@ -3,12 +3,11 @@
 use espalier_store::Error;
 use espalier_yang::{DataError, ErrorStructure, ErrorTag};
 
-use super::super::push::PUSH;
 use super::SUBSCRIBED;
 use super::record::SubscriptionId;
 
-/// What the namespaces of the modules begin with.
-const NAMESPACES: &str = "urn:ietf:params:xml:ns:yang:";
+/// The namespace of the module.
+const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-subscribed-notifications";
 
 /// The operation that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,24 +16,15 @@ pub(crate) enum Request {
     Modify,
     /// `delete-subscription` or `kill-subscription`.
     Delete,
-    /// The establishment of a subscription to a datastore (RFC 8641).
-    EstablishPush,
-    /// The modification of one.
-    ModifyPush,
-    /// `resync-subscription`.
-    Resync,
 }
 
 impl Request {
-    /// The structure with the details of an error, and its module.
-    fn structure(self) -> (&'static str, &'static str) {
+    /// The structure with the details of an error.
+    fn structure(self) -> &'static str {
         match self {
-            Self::Establish => (SUBSCRIBED, "establish-subscription-stream-error-info"),
-            Self::Modify => (SUBSCRIBED, "modify-subscription-stream-error-info"),
-            Self::Delete => (SUBSCRIBED, "delete-subscription-error-info"),
-            Self::EstablishPush => (PUSH, "establish-subscription-datastore-error-info"),
-            Self::ModifyPush => (PUSH, "modify-subscription-datastore-error-info"),
-            Self::Resync => (PUSH, "resync-subscription-error"),
+            Self::Establish => "establish-subscription-stream-error-info",
+            Self::Modify => "modify-subscription-stream-error-info",
+            Self::Delete => "delete-subscription-error-info",
         }
     }
 }
@@ -50,100 +40,42 @@ pub(crate) enum SubscriptionError {
     Resources(String),
     /// There is no such subscription, or it is one of another subscriber.
     NoSuch(SubscriptionId),
-    /// The datastore has no subscriptions.
-    Datastore(String),
-    /// Changes of the datastore are not notified.
-    OnChange(String),
-    /// The subscription is periodic, or must not be synchronized.
-    Sync,
-    /// The period is shorter than this number of hundredths of a second.
-    Period(u32),
-    /// An update would have this number of KiB, and may have that one.
-    UpdateTooBig(u64, u64),
-    /// As before, for a synchronization.
-    SyncTooBig(u64, u64),
-    /// The filter can select nothing.
-    Unchanging,
 }
 
 impl SubscriptionError {
-    /// The module and name of the identity, the tag of RFC 8650 §3.3, and the message.
-    fn parts(&self, request: Request) -> (&'static str, &'static str, ErrorTag, String) {
-        let (invalid, unsupported) = (ErrorTag::InvalidValue, ErrorTag::OperationNotSupported);
-        let too_big = |size: u64, limit: u64| {
-            format!("the selected data has about {size} KiB, which is more than {limit} KiB (PUSH_UPDATE_BYTES_MAX)")
-        };
+    /// The identity, the tag of RFC 8650 §3.3, and the message.
+    fn parts(&self) -> (&'static str, ErrorTag, String) {
+        let invalid = ErrorTag::InvalidValue;
         match self {
             Self::Encoding(name) => {
                 let message = format!("the encoding {name} is not supported");
-                (SUBSCRIBED, "encoding-unsupported", invalid, message)
+                ("encoding-unsupported", invalid, message)
             }
-            Self::Filter(hint) => (SUBSCRIBED, "filter-unsupported", invalid, hint.clone()),
-            Self::Resources(message) => {
-                let tag = ErrorTag::ResourceDenied;
-                (SUBSCRIBED, "insufficient-resources", tag, message.clone())
-            }
+            Self::Filter(hint) => ("filter-unsupported", invalid, hint.clone()),
+            Self::Resources(message) => (
+                "insufficient-resources",
+                ErrorTag::ResourceDenied,
+                message.clone(),
+            ),
             Self::NoSuch(SubscriptionId(id)) => {
                 let message = format!("there is no subscription {id} of this subscriber");
-                match request {
-                    Request::Resync => (PUSH, "no-such-subscription-resync", invalid, message),
-                    _ => (SUBSCRIBED, "no-such-subscription", invalid, message),
-                }
+                ("no-such-subscription", invalid, message)
             }
-            Self::Datastore(name) => {
-                let message = format!("there are no subscriptions to the datastore {name}");
-                (PUSH, "datastore-not-subscribable", invalid, message)
-            }
-            Self::OnChange(name) => {
-                let message = format!("changes of the datastore {name} are not notified");
-                (PUSH, "on-change-unsupported", unsupported, message)
-            }
-            Self::Sync => {
-                let message = "the subscription cannot be synchronized".to_owned();
-                (PUSH, "on-change-sync-unsupported", unsupported, message)
-            }
-            Self::Period(least) => {
-                let message = format!("a period has at least {least} hundredths of a second (PUSH_PERIOD_MIN)");
-                (PUSH, "period-unsupported", invalid, message)
-            }
-            Self::UpdateTooBig(size, limit) => {
-                (PUSH, "update-too-big", ErrorTag::TooBig, too_big(*size, *limit))
-            }
-            Self::SyncTooBig(size, limit) => {
-                (PUSH, "sync-too-big", ErrorTag::TooBig, too_big(*size, *limit))
-            }
-            Self::Unchanging => {
-                let message = "the filter can select nothing".to_owned();
-                (PUSH, "unchanging-selection", invalid, message)
-            }
-        }
-    }
-
-    /// The leaves with hints (RFC 8639 §2.4.6, RFC 8641 §3.2).
-    fn hints(self) -> Vec<(String, String)> {
-        let hint = |name: &str, value: String| (name.to_owned(), value);
-        match self {
-            Self::Filter(text) => vec![hint("filter-failure-hint", text)],
-            Self::Period(least) => vec![hint("period-hint", least.to_string())],
-            Self::UpdateTooBig(size, limit) | Self::SyncTooBig(size, limit) => vec![
-                hint("kilobytes-estimate", size.to_string()),
-                hint("kilobytes-limit", limit.to_string()),
-            ],
-            _ => Vec::new(),
         }
     }
 
     /// The error of an operation.
     pub fn of(self, request: Request) -> Error {
-        let (module, name, tag, message) = self.parts(request);
-        let identity = format!("{module}:{name}");
+        let (identity, tag, message) = self.parts();
+        let identity = format!("{SUBSCRIBED}:{identity}");
         let mut leaves = vec![("reason".to_owned(), identity.clone())];
-        leaves.extend(self.hints());
-        let (module, name) = request.structure();
+        if let Self::Filter(hint) = self {
+            leaves.push(("filter-failure-hint".to_owned(), hint));
+        }
         let structure = ErrorStructure {
-            module: module.to_owned(),
-            namespace: format!("{NAMESPACES}{module}"),
-            name: name.to_owned(),
+            module: SUBSCRIBED.to_owned(),
+            namespace: NAMESPACE.to_owned(),
+            name: request.structure().to_owned(),
             leaves,
         };
         let error = DataError::new(tag, message).with_app_tag(identity);

@@ -14,7 +14,6 @@ use super::super::event::Event;
 use super::super::filter_in_force::FilterInForce;
 use super::super::group::Selector;
 use super::super::position::Position;
-use super::super::push::Renewed;
 use super::super::receiver::Receiver;
 use super::super::stream::Stream;
 use super::super::termination::Termination;
@@ -74,9 +73,6 @@ pub(crate) struct Established {
     established: Timestamp,
     is_opened: AtomicBool,
     sent: AtomicU64,
-    is_suspended: AtomicBool,
-    /// How often a synchronization was requested.
-    syncs: AtomicU64,
     changes: Mutex<Changes>,
     /// Increases with each change.
     revision: AtomicU64,
@@ -94,7 +90,8 @@ struct Changes {
 impl Established {
     pub fn new(id: SubscriptionId, new: NewEstablished, now: Timestamp) -> Self {
         let terms = new.terms.clone();
-        let filter = terms.stream().and_then(|target| target.filter.as_ref());
+        let Target::Stream(target) = &terms.target;
+        let filter = target.filter.as_ref();
         let filter = FilterInForce::new(filter.map(|filter| Arc::clone(&filter.parsed)));
         Self {
             id,
@@ -102,8 +99,6 @@ impl Established {
             established: now,
             is_opened: AtomicBool::new(false),
             sent: AtomicU64::new(0),
-            is_suspended: AtomicBool::new(false),
-            syncs: AtomicU64::new(0),
             changes: Mutex::new(Changes {
                 terms,
                 filter,
@@ -173,9 +168,9 @@ impl Established {
     /// What decides which events it has, and how often it was modified.
     pub(in crate::notifications) fn selector(&self) -> (Selector, usize) {
         let changes = self.changes.lock();
-        let stream = changes.terms.stream();
+        let Target::Stream(target) = &changes.terms.target;
         let selector = Selector {
-            stream: stream.map(|target| target.stream.clone()).unwrap_or_default(),
+            stream: target.stream.clone(),
             filter: changes.filter.clone(),
             session: Arc::clone(&self.new.session),
         };
@@ -196,11 +191,10 @@ impl Established {
                 );
                 return Err(SubscriptionError::Resources(message).of(Request::Modify));
             }
-            if let Target::Stream(target) = &terms.target {
-                let filter = target.filter.as_ref();
-                let filter = filter.map(|filter| Arc::clone(&filter.parsed));
-                changes.filter.replace(filter, from);
-            }
+            let Target::Stream(target) = &terms.target;
+            let filter = target.filter.as_ref();
+            let filter = filter.map(|filter| Arc::clone(&filter.parsed));
+            changes.filter.replace(filter, from);
             changes.modifications += 1;
             changes.terms = terms;
         }
@@ -224,27 +218,6 @@ impl Established {
         self.receiver.interrupt();
     }
 
-    /// Reports in the state of the subscription whether it is suspended.
-    pub fn set_suspended(&self, is_suspended: bool) {
-        self.is_suspended.store(is_suspended, Ordering::Relaxed);
-    }
-
-    /// Requests a synchronization.
-    pub fn request_sync(&self) {
-        self.syncs.fetch_add(1, Ordering::AcqRel);
-        self.changed();
-    }
-
-    /// How often a synchronization was requested.
-    pub fn syncs(&self) -> u64 {
-        self.syncs.load(Ordering::Acquire)
-    }
-
-    /// How often the terms were modified.
-    pub fn modifications(&self) -> usize {
-        self.changes.lock().modifications
-    }
-
     /// Counts an event that was delivered.
     pub fn count_sent(&self) {
         self.sent.fetch_add(1, Ordering::Relaxed);
@@ -254,19 +227,7 @@ impl Established {
     /// the configuration was changed.
     pub fn check(&self, context: &dyn EventContext, tree: &Tree) -> Result<Option<Terms>> {
         let mut terms = self.terms();
-        let target = match &mut terms.target {
-            Target::Stream(target) => target,
-            Target::Datastore(target) => {
-                return Ok(match target.renew(tree)? {
-                    Renewed::Unchanged => None,
-                    Renewed::Changed => Some(terms),
-                    Renewed::Missing => {
-                        self.finish(End::Terminated(Termination::FilterUnavailable));
-                        None
-                    }
-                });
-            }
-        };
+        let Target::Stream(target) = &mut terms.target;
         if !self.may_read_stream(context, tree, &target.stream)? {
             self.finish(End::Terminated(Termination::StreamUnavailable));
             return Ok(None);
@@ -340,7 +301,7 @@ impl Established {
                     receiver.leaf("excluded-event-records", &excluded.to_string());
                     receiver.leaf(
                         "state",
-                        match self.receiver.has_lost() || self.is_suspended.load(Ordering::Relaxed) {
+                        match self.receiver.has_lost() {
                             true => "suspended",
                             false => "active",
                         },

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use espalier_store::{Result, Timestamp};
 
 use super::super::filter::EventFilter;
-use super::super::push::PushTarget;
 use super::super::replay::Times;
 use super::super::stream::Stream;
 use crate::server_state::StateNodes;
@@ -41,12 +40,10 @@ pub(crate) struct StreamTarget {
     pub start: Option<Timestamp>,
 }
 
-/// What is subscribed to.
+/// What is subscribed to. A datastore (RFC 8641) would be another variant.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     Stream(StreamTarget),
-    /// RFC 8641.
-    Datastore(PushTarget),
 }
 
 /// The terms of a subscription. `target` and `stop` can be modified, except for the stream and the start.
@@ -57,18 +54,11 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// The event stream, if one is subscribed to.
-    pub(crate) fn stream(&self) -> Option<&StreamTarget> {
-        match &self.target {
-            Target::Stream(target) => Some(target),
-            Target::Datastore(_) => None,
-        }
-    }
-
     /// The times of the events.
     pub(in crate::notifications) fn times(&self) -> Times {
+        let Target::Stream(target) = &self.target;
         Times {
-            start: self.stream().and_then(|target| target.start),
+            start: target.start,
             stop: self.stop,
         }
     }
@@ -83,13 +73,7 @@ impl Terms {
 
     /// Adds the leafs of `subscription-policy`.
     pub fn add_to(&self, nodes: &mut StateNodes<'_>) {
-        if let Some(stop) = self.stop {
-            nodes.leaf("stop-time", &time_text(stop));
-        }
-        let target = match &self.target {
-            Target::Stream(target) => target,
-            Target::Datastore(target) => return target.add_to(nodes),
-        };
+        let Target::Stream(target) = &self.target;
         match target.filter.as_ref().map(|filter| &filter.given) {
             None => {}
             Some(GivenFilter::Name(name)) => {
@@ -103,6 +87,9 @@ impl Terms {
         nodes.leaf("stream", target.stream.name());
         if let Some(start) = target.start {
             nodes.leaf("replay-start-time", &time_text(start));
+        }
+        if let Some(stop) = self.stop {
+            nodes.leaf("stop-time", &time_text(stop));
         }
     }
 }

@@ -84,7 +84,7 @@ enum Phase {
 }
 
 /// A subscription. Dropping it ends it.
-pub(super) struct StreamSubscription {
+pub struct Subscription {
     context: Arc<dyn EventContext>,
     tree: Tree,
     selector: Selector,
@@ -110,7 +110,7 @@ pub(super) struct StreamSubscription {
     check_due: Instant,
 }
 
-impl StreamSubscription {
+impl Subscription {
     pub(super) fn new(
         context: Arc<dyn EventContext>,
         session: Arc<Session>,
@@ -612,7 +612,7 @@ impl StreamSubscription {
     }
 }
 
-impl Drop for StreamSubscription {
+impl Drop for Subscription {
     fn drop(&mut self) {
         self.leave();
         if let Some(established) = &self.established {
