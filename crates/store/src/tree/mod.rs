@@ -67,7 +67,8 @@ pub use event_log::{
 };
 pub use filter::{FILTER_PLAN_NODES_MAX, Filter, FilterExpression};
 pub use filter_changes::{
-    ChangedScopes, FILTERED_DIFFERENCE_NODES_MAX, FILTERED_SCOPES_MAX, FilterRoutes, FilteredChange, FilteredDifference, FilteredEdit, ReaderAccess, TrackedFilter,
+    ChangedScopes, FILTERED_DIFFERENCE_NODES_MAX, FILTERED_SCOPES_MAX, FilterRoutes,
+    FilteredChange, FilteredDifference, FilteredEdit, ReaderAccess, TrackedFilter,
 };
 pub use history::{
     CommitInfo, HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT,

@@ -65,10 +65,12 @@ impl Tracked {
     /// Updates the copy, and compares it with a filtered read. Returns the number of edits.
     fn update(&mut self, run: &Run<'_>, version: u64) -> usize {
         let mut scopes = ChangedScopes::new(&self.filter, self.reader());
-        let changes = run.tree.each_difference(self.version, version, &mut |_, change| {
-            scopes.add(change);
-            Ok(())
-        });
+        let changes = run
+            .tree
+            .each_difference(self.version, version, &mut |_, change| {
+                scopes.add(change);
+                Ok(())
+            });
         changes.unwrap();
         let (before, after) = (self.view(run, self.version), self.view(run, version));
         let (old, expected) = (self.copy.clone(), self.read(&after));
@@ -231,10 +233,12 @@ fn compare(run: &mut Run<'_>) -> usize {
             continue;
         }
         let mut found = FxHashSet::default();
-        let routed = run.tree.each_difference(made.version - 1, made.version, &mut |_, change| {
-            routes.find(&change.path, &mut found);
-            Ok(())
-        });
+        let routed = run
+            .tree
+            .each_difference(made.version - 1, made.version, &mut |_, change| {
+                routes.find(&change.path, &mut found);
+                Ok(())
+            });
         routed.unwrap();
         for (number, one) in all.iter_mut().enumerate() {
             if one.is_dampened && run.random.random_bool(0.7) {

@@ -99,8 +99,8 @@ impl<K: Copy + Eq + Hash> Route<K> {
         let node = filter.plan().node(id);
         let is_container = |id| filter.schema().node(id).is_np_container();
         // Whether an entry is shown can depend on anything below it.
-        let is_shown = access == ReaderAccess::Restricted
-            && node.node.is_some_and(|node| !is_container(node));
+        let is_shown =
+            access == ReaderAccess::Restricted && node.node.is_some_and(|node| !is_container(node));
         let is_whole = node.selects || !node.conditions.is_empty() || is_shown;
         let numbers = match is_whole {
             true => &mut self.whole,
