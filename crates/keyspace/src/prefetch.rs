@@ -1,5 +1,7 @@
 //! Reads that a caller expects to make, for prefetching.
 
+use std::collections::HashMap;
+
 use crate::KeyRange;
 
 /// The expected reads, for [`crate::DriverExtension::snapshot_for`].
@@ -25,12 +27,17 @@ impl PrefetchList {
         self.ranges.push((range, keys));
     }
 
-    /// Sorts the reads, and removes those that were added before.
+    /// Removes reads that were added more than once. Of those of one range, the one with the most keys stays. The reads
+    /// lose their order.
     pub fn remove_repeated(&mut self) {
         self.keys.sort_unstable();
         self.keys.dedup();
-        self.ranges.sort_unstable();
-        self.ranges.dedup();
+        let mut most = HashMap::new();
+        for (range, keys) in self.ranges.drain(..) {
+            let known = most.entry(range).or_default();
+            *known = keys.max(*known);
+        }
+        self.ranges.extend(most);
     }
 
     /// The keys, in the order they were added.
@@ -51,3 +58,21 @@ impl PrefetchList {
 
 /// A callback that lists the expected reads, called only by engines that prefetch.
 pub type Prefetch<'a> = &'a dyn Fn(&mut PrefetchList);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_repeated_reads_the_largest_stays() {
+        let mut list = PrefetchList::new();
+        for keys in [1, 250, 16] {
+            list.key("b");
+            list.key("a");
+            list.range(KeyRange::new("a", "c"), keys);
+        }
+        list.remove_repeated();
+        assert_eq!(list.keys(), [b"a".to_vec(), b"b".to_vec()]);
+        assert_eq!(list.ranges(), [(KeyRange::new("a", "c"), 250)]);
+    }
+}

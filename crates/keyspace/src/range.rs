@@ -5,7 +5,7 @@ use std::ops::Bound;
 use crate::Direction;
 
 /// The keys `start <= key < end`; without `end`, to the end of the key space.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyRange {
     /// The first key of the range.
     pub start: Vec<u8>,

@@ -59,6 +59,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/ietf-netconf-partial-lock.yang"),
     },
     StandardModule {
+        name: "ietf-netconf-private-candidate",
+        revision: "2026-02-03",
+        text: include_str!("../../../models/ietf-netconf-private-candidate.yang"),
+    },
+    StandardModule {
         name: "ietf-restconf-monitoring",
         revision: "2017-01-26",
         text: include_str!("../../../models/ietf-restconf-monitoring.yang"),

@@ -94,6 +94,7 @@ pub struct Session {
     bad_requests: AtomicU64,
     notifications: AtomicU64,
     is_killed: AtomicBool,
+    has_private_candidate: AtomicBool,
 }
 
 impl Session {
@@ -112,12 +113,18 @@ impl Session {
             bad_requests: AtomicU64::new(0),
             notifications: AtomicU64::new(0),
             is_killed: AtomicBool::new(false),
+            has_private_candidate: AtomicBool::new(false),
         }
     }
 
     /// Its number; 0 for a session of one request.
     pub fn id(&self) -> SessionId {
         self.id
+    }
+
+    /// What ends it.
+    pub fn kind(&self) -> SessionKind {
+        self.kind
     }
 
     /// The user.
@@ -145,6 +152,16 @@ impl Session {
     /// of an authenticated user is part of it.
     pub fn owner(&self) -> &str {
         &self.owner
+    }
+
+    /// From now on, its candidate is its own (draft-ietf-netconf-privcand).
+    pub fn use_private_candidate(&self) {
+        self.has_private_candidate.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether its candidate is its own.
+    pub fn has_private_candidate(&self) -> bool {
+        self.has_private_candidate.load(Ordering::Relaxed)
     }
 
     /// The time of its beginning.

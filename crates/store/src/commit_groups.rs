@@ -201,8 +201,9 @@ impl Drop for Write<'_> {
         let mut state = self.groups.state.lock();
         let written = state.in_flight.take();
         if matches!(self.result, Outcome::Made) {
-            let changes = written.iter().map(|group| &group.changes);
-            changes.for_each(|changes| state.runs.iter().for_each(|run| run.add(changes)));
+            if let Some(group) = written {
+                state.runs.iter().for_each(|run| run.add(&group.changes));
+            }
         } else {
             state.failures += 1;
             // Another process may have been faster.
@@ -265,7 +266,6 @@ impl<'a> Deciding<'a> {
         let RunEnd { groups, changes } = run.end();
         let state = self.groups.state.lock();
         let is_valid = Arc::ptr_eq(groups, self.groups)
-            && state.failures == self.failures
             && state.runs.iter().any(|run| Arc::ptr_eq(run, changes));
         is_valid.then(|| run.snapshot(changes)).flatten()
     }

@@ -7,7 +7,7 @@ use super::message::{BASE_1_0, BASE_1_1};
 use super::server::Inner;
 
 /// The capabilities that do not depend on the models.
-const FIXED: [&str; 15] = [
+const FIXED: [&str; 16] = [
     // Some clients expect the versions of the protocol first.
     BASE_1_0,
     BASE_1_1,
@@ -23,9 +23,14 @@ const FIXED: [&str; 15] = [
     "urn:ietf:params:netconf:capability:notification:1.0",
     "urn:ietf:params:netconf:capability:interleave:1.0",
     "urn:ietf:params:netconf:capability:partial-lock:1.0",
+    "urn:ietf:params:netconf:capability:private-candidate:1.0?supported-resolution-modes=revert-on-conflict,prefer-candidate,prefer-running",
     // libnetconf2 looks for this URI with a parameter before it requests schemas.
     "urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring?module=ietf-netconf-monitoring&revision=2010-10-04",
 ];
+
+/// A client that announces it has a candidate of its own.
+pub(super) const PRIVATE_CANDIDATE: &str =
+    "urn:ietf:params:netconf:capability:private-candidate:1.0";
 
 /// The revision of `ietf-yang-library` (RFC 8525).
 const LIBRARY_REVISION: &str = "2019-01-04";

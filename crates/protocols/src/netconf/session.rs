@@ -10,7 +10,7 @@ use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::time::{Instant, timeout};
 
-use super::capabilities::capabilities;
+use super::capabilities::{PRIVATE_CANDIDATE, capabilities};
 use super::framing::{Decoder, Framing, Part};
 use super::message::{Hello, Reply, ReplyStart};
 use super::notifications::Sending;
@@ -206,7 +206,11 @@ impl<R: AsyncRead + Unpin> Running<R> {
         let bad = |error: &dyn std::fmt::Display| SessionEnd::BadHello(error.to_string());
         let held = intake.hold(message).await.map_err(|error| bad(&error))?;
         let text = std::str::from_utf8(held.bytes()).map_err(|error| bad(&error))?;
-        Ok(Hello::parse(text).map_err(|error| bad(&error))?.framing)
+        let hello = Hello::parse(text).map_err(|error| bad(&error))?;
+        if hello.has(PRIVATE_CANDIDATE) {
+            self.session.use_private_candidate();
+        }
+        Ok(hello.framing)
     }
 
     /// The next request.

@@ -6,4 +6,5 @@ mod hello;
 mod large;
 mod notifications;
 mod operations;
+mod private_candidates;
 mod support;

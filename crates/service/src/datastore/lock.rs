@@ -1,6 +1,6 @@
 //! Locks, and the end of a session.
 
-use espalier_store::{Error, PartialLock, Result};
+use espalier_store::{Datastore, Error, PartialLock, Result};
 use espalier_yang::{DataError, ErrorTag, ErrorType, InstancePath};
 
 use super::SessionDatastore;
@@ -19,6 +19,10 @@ impl SessionDatastore {
     pub fn lock(&self) -> Result<()> {
         self.counted(Call::new(AuditOperation::Lock), |_| {
             self.require_operation("lock")?;
+            // Nobody else can change it.
+            if self.is_own_candidate() {
+                return Ok(());
+            }
             self.tree.lock(self.session.owner()).map(drop)
         })
     }
@@ -30,8 +34,16 @@ impl SessionDatastore {
     pub fn unlock(&self) -> Result<()> {
         self.counted(Call::new(AuditOperation::Unlock), |_| {
             self.require_operation("unlock")?;
+            if self.is_own_candidate() {
+                return Ok(());
+            }
             self.tree.unlock(self.session.owner())
         })
+    }
+
+    /// Whether this is the candidate of a session that has no other one.
+    fn is_own_candidate(&self) -> bool {
+        self.datastore() == Datastore::PrivateCandidate && self.session.has_private_candidate()
     }
 
     /// `<partial-lock>` (RFC 5717 §2.4.1). The user must be able to read every node (§2.4.1.1).

@@ -105,21 +105,25 @@ impl SessionDatastore {
         self.tree.store().driver().capability().remote
     }
 
-    /// Another datastore of the same anchor, for the same session.
+    /// Another datastore of the same anchor, for the same session. Its candidate may be its own
+    /// ([`Session::use_private_candidate`]).
     ///
     /// # Errors
     /// `invalid-value` for a private candidate of a session without a name.
     pub fn sibling(&self, datastore: Datastore) -> Result<Self> {
-        let owner = match datastore {
-            Datastore::PrivateCandidate => self.session.owner(),
-            _ => "",
+        let (datastore, owner) = match datastore {
+            Datastore::PrivateCandidate => (datastore, self.session.owner()),
+            Datastore::Candidate if self.session.has_private_candidate() => {
+                (Datastore::PrivateCandidate, self.session.owner())
+            }
+            _ => (datastore, ""),
         };
-        let tree = self.tree.sibling_datastore(datastore, owner)?;
-        Ok(Self::new(
-            self.service.clone(),
-            Arc::clone(&self.session),
-            tree,
-        ))
+        Ok(self.of_tree(self.tree.sibling_datastore(datastore, owner)?))
+    }
+
+    /// The datastore of a tree, for the same session.
+    pub(super) fn of_tree(&self, tree: Tree) -> Self {
+        Self::new(self.service.clone(), Arc::clone(&self.session), tree)
     }
 
     /// What the user may do.

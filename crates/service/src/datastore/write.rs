@@ -198,7 +198,8 @@ impl SessionDatastore {
                 target.tree.copy_from(&source.tree, options)
             })?;
         }
-        let candidate = self.sibling(Datastore::Candidate)?;
+        // The shared one, also if that of the session is its own.
+        let candidate = self.of_tree(self.tree.sibling_datastore(Datastore::Candidate, "")?);
         let call = Call::new(AuditOperation::Discard);
         candidate.unrestricted(call, note, |options| candidate.tree.discard(options))
     }

@@ -36,7 +36,7 @@ const STATE_MODULES: [&str; 11] = [
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 20] = [
+const IMPLEMENTED: [&str; 21] = [
     "espalier-access",
     "espalier-modules",
     "espalier-notifications",
@@ -48,6 +48,7 @@ const IMPLEMENTED: [&str; 20] = [
     "ietf-netconf-nmda",
     "ietf-netconf-notifications",
     "ietf-netconf-partial-lock",
+    "ietf-netconf-private-candidate",
     "ietf-netconf-with-defaults",
     "ietf-origin",
     "ietf-restconf-monitoring",

@@ -68,7 +68,7 @@ impl Tree {
         let (edits, touch_scope) = self.scoped(edits);
         let of = (&**self.compiled(), self.id());
         let expect = |expected: &mut PrefetchList| expect_edit_reads(&edits, of, expected);
-        self.propose_and_begin(options, (&expect, run), &mut |view| {
+        self.propose_and_begin(options, &expect, run, &mut |view| {
             self.propose_edits(view, &edits, touch_scope)
         })
     }

@@ -146,7 +146,8 @@ impl Tree {
     pub(super) fn propose_and_begin(
         &self,
         options: CommitOptions<'_>,
-        (expect, run): (Prefetch<'_>, Option<&CommitRun>),
+        expect: Prefetch<'_>,
+        run: Option<&CommitRun>,
         propose: &mut dyn FnMut(View) -> Result<Proposal>,
     ) -> Option<BegunCommit> {
         let effect = ConfirmEffect::Edit;

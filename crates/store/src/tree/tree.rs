@@ -33,7 +33,7 @@ struct Inner {
     session: Box<str>,
     /// The engine version at which the modules were last verified to be unchanged.
     same_modules_at: AtomicU64,
-    /// A version before which the log is known to have nothing.
+    /// The oldest version that the log had when a commit last looked; 0 if unknown.
     log_start: AtomicU64,
 }
 
@@ -112,14 +112,15 @@ impl Tree {
         &self.inner.compiled
     }
 
-    /// A version before which the log is known to have nothing: it was deleted, and is never written again.
+    /// The oldest version that the log had when a commit last looked; 0 if unknown. It can be wrong: that commit may
+    /// not have been written, and a backup may have been restored.
     pub(super) fn log_start(&self) -> u64 {
         self.inner.log_start.load(Ordering::Relaxed)
     }
 
-    /// Notes the oldest version in the log of a committed state.
+    /// Notes the oldest version in the log.
     pub(super) fn note_log_start(&self, oldest: u64) {
-        self.inner.log_start.fetch_max(oldest, Ordering::Relaxed);
+        self.inner.log_start.store(oldest, Ordering::Relaxed);
     }
 
     /// Whether another datastore belongs to the same anchor.

@@ -1,14 +1,16 @@
 //! The number of retained versions.
 
+use std::io::Seek;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use espalier_store::{
-    Clock, CommitOptions, Error, RETENTION_VERSIONS_DEFAULT, Retention, Store, Timestamp, Tree,
+    Clock, CommitOptions, Error, ExistingRows, RETENTION_VERSIONS_DEFAULT, Retention, Store,
+    Timestamp, Tree, backup, restore,
 };
 
-use crate::fixture::{MODEL, assert_sound, memory_tree, merge, source};
+use crate::fixture::{MODEL, assert_sound, memory_tree, merge, open_tree, source};
 
 fn set(tree: &Tree, number: u64) {
     merge(tree, &format!("{{\"m:top\":\"{number}\"}}"));
@@ -128,4 +130,30 @@ fn versions_that_are_too_old_are_deleted_by_the_next_commits() {
     time.fetch_add(100_000, Ordering::Relaxed);
     set(&tree, 7);
     assert_eq!(versions(&tree), [7]);
+}
+
+/// A process that had the store open finds the beginning of the log that was restored.
+#[test]
+fn after_a_restore_below_an_open_tree_the_history_has_no_gap() {
+    let driver = espalier_drivers::open("memory:").unwrap();
+    let tree = open_tree(Arc::clone(&driver), MODEL);
+    let retention = Retention {
+        versions: 5,
+        age: None,
+    };
+    tree.set_retention(retention).unwrap();
+    (1..=20).for_each(|number| set(&tree, number));
+    let mut file = tempfile::tempfile().unwrap();
+    backup(&*driver, &mut file, Timestamp(1), &mut |_, _| {}).unwrap();
+    file.rewind().unwrap();
+    (21..=90).for_each(|number| set(&tree, number));
+    assert_eq!(versions(&tree), [90, 89, 88, 87, 86]);
+    restore(&file, &*driver, ExistingRows::Delete, &mut |_, _| {}).unwrap();
+    assert_eq!(versions(&tree), [20, 19, 18, 17, 16]);
+    for number in 21..=200 {
+        set(&tree, number + 1000);
+        let expected = (number - 4..=number).rev();
+        assert!(versions(&tree).into_iter().eq(expected), "{number}");
+        assert_sound(tree.store());
+    }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use espalier_keyspace::{Capability, Driver, ErrorKind};
 use espalier_store::{
-    BegunCommit, CommitOptions, CommitRun, Edit, Error, Event, LoadOptions, Selection, Tree,
+    BegunCommit, CommitOptions, CommitRun, Datastore, Edit, Error, Event, LoadOptions, Retention,
+    Selection, Tree,
 };
 use espalier_testkit::documents::json_document;
 use espalier_testkit::fault::{Fault, Faulty, Lasting, Site};
@@ -42,6 +43,12 @@ fn slow(commit_ms: u64) -> (Arc<Faulty>, Tree) {
     let faulty = Arc::new(faulty.with_commit_time(Duration::from_millis(commit_ms)));
     let tree = open_tree(Arc::clone(&faulty) as Arc<dyn Driver>, MODEL);
     (faulty, tree)
+}
+
+/// The tree as another process has it.
+fn of_another_process(driver: Arc<Faulty>) -> Tree {
+    let store = open_store(driver);
+    store.tree("d", "a", Datastore::Running).unwrap()
 }
 
 fn name_of(thread: u64, number: u64) -> String {
@@ -103,6 +110,33 @@ fn with_edit<T>(
     };
     let edit = Edit::merge(InstancePath::root(), document);
     act(&[edit], options)
+}
+
+fn keep(tree: &Tree, versions: u64) {
+    let retention = Retention {
+        versions,
+        age: None,
+    };
+    tree.set_retention(retention).unwrap();
+}
+
+/// The next commits delete all versions that exceed the retention, and leave no gap.
+fn assert_kept(tree: &Tree, versions: u64) {
+    let first = tree.view().unwrap().version().unwrap();
+    for number in first..first + 30 {
+        put(
+            tree,
+            &format!("kept-{number}"),
+            &(100_000 + number).to_string(),
+        )
+        .unwrap();
+    }
+    let commits = tree.history(None, usize::MAX).unwrap();
+    let found: Vec<_> = commits.iter().map(|commit| commit.version).collect();
+    let last = first + 30;
+    let expected = (last.saturating_sub(versions) + 1..=last).rev();
+    assert!(found.iter().copied().eq(expected), "{versions}: {found:?}");
+    assert_sound(tree.store());
 }
 
 fn entries(tree: &Tree) -> u64 {
@@ -267,16 +301,36 @@ fn loads_come_between() {
 #[test]
 fn conflicts_with_another_process_void_what_was_decided() {
     let (driver, tree) = slow(1);
-    let other = open_store(driver);
-    let other = other
-        .tree("d", "a", espalier_store::Datastore::Running)
-        .unwrap();
+    let other = of_another_process(driver);
     let made = run(&tree, &|thread, number| {
         let of = [&tree, &other][usize::from(thread % 4 == 0)];
         Some(add(of, thread, number).unwrap())
     });
     assert!(made.keys().copied().eq(1..=THREADS * COMMITS));
     assert_sound(tree.store());
+}
+
+/// Versions that a write deletes are kept if it is not made; the next writes must find them again.
+#[test]
+fn a_write_that_is_not_made_deletes_no_versions() {
+    let (driver, tree) = slow(1);
+    let other = of_another_process(Arc::clone(&driver));
+    keep(&tree, 8);
+    run_threads(&|thread, number| {
+        let of = [&tree, &other][usize::from(thread % 4 == 0)];
+        Some(add(of, thread, number).unwrap())
+    });
+    assert_kept(&tree, 8);
+    driver.arm(Fault {
+        sites: vec![Site::Commit],
+        after: 1,
+        lasting: Lasting::ForEver,
+        kind: ErrorKind::Unavailable,
+    });
+    run_threads(&|thread, number| add(&tree, thread + THREADS, number + 1000).ok());
+    driver.disarm();
+    assert_kept(&other, 8);
+    assert_kept(&tree, 8);
 }
 
 fn random_fault(random: &mut StdRng) -> Fault {
@@ -308,6 +362,8 @@ fn after_faults_acknowledged_commits_are_there_and_failed_ones_are_not() {
 
 fn check_fault(random: &mut StdRng) {
     let (driver, tree) = slow(1);
+    let kept = random.random_range(1..40);
+    keep(&tree, kept);
     let fault = random_fault(random);
     let is_unknown = AtomicBool::new(false);
     let failed = Mutex::new(Vec::new());
@@ -355,6 +411,7 @@ fn check_fault(random: &mut StdRng) {
     );
     assert_sound(tree.store());
     put(&tree, "after", "14").unwrap();
+    assert_kept(&tree, kept);
 }
 
 #[test]
@@ -406,10 +463,7 @@ fn a_run_of_commits_has_what_was_written_since_it_began() {
 #[test]
 fn a_run_ends_at_a_commit_of_another_process() {
     let (driver, tree) = slow(1);
-    let other = open_store(driver);
-    let other = other
-        .tree("d", "a", espalier_store::Datastore::Running)
-        .unwrap();
+    let other = of_another_process(driver);
     let run = tree.begin_run(2, &|_| {});
     put(&other, "a", "1000").unwrap();
     let begun = begin_in(run.as_ref(), &tree, "b", "1001").unwrap();

@@ -32,14 +32,10 @@ pub(super) fn edit_config(running: &SessionDatastore, operation: &Element<'_>) -
         return Err(invalid("“startup” cannot be edited", "startup").into());
     }
     let options = ["test-then-set", "set", "test-only"];
-    let test = match (
-        parameters.choice("test-option", &options)?,
-        target.datastore(),
-    ) {
-        (2, _) => TestOption::TestOnly,
-        // Constraints of a candidate are validated at the commit: clients build invalid states on the way there.
-        (_, Datastore::Candidate) | (1, _) => TestOption::Set,
-        _ => TestOption::TestThenSet,
+    let test = match parameters.choice("test-option", &options)? {
+        2 => TestOption::TestOnly,
+        1 => TestOption::Set,
+        _ => default_test(target.datastore()),
     };
     // The document is one edit: whatever the option is, all of it is applied or nothing.
     let options = ["stop-on-error", "continue-on-error", "rollback-on-error"];
@@ -59,11 +55,16 @@ pub(super) fn edit_data(running: &SessionDatastore, operation: &Element<'_>) -> 
     if let Some(reason) = rejected {
         return Err(invalid(reason, "datastore").into());
     }
-    let test = match target.datastore() {
-        Datastore::Candidate => TestOption::Set,
-        _ => TestOption::TestThenSet,
-    };
+    let test = default_test(target.datastore());
     edit(&target, &parameters, test)
+}
+
+/// Constraints of a candidate are validated at the commit: clients build invalid states on the way there.
+fn default_test(datastore: Datastore) -> TestOption {
+    match datastore.is_candidate() {
+        true => TestOption::Set,
+        false => TestOption::TestThenSet,
+    }
 }
 
 fn edit(

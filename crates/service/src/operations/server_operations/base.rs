@@ -2,7 +2,8 @@
 //! `{+restconf}/operations/ietf-netconf:edit-config` invokes, for example.
 
 use espalier_store::{
-    ConfirmOptions, Datastore, Edit, Error, ErrorOption, LoadMode, LoadOptions, Result, TestOption,
+    ConfirmOptions, Datastore, Edit, Error, ErrorOption, LoadMode, LoadOptions, Resolution, Result,
+    TestOption,
 };
 use espalier_yang::data::{DataTree, Operation};
 use espalier_yang::{ErrorTag, InstancePath};
@@ -10,7 +11,7 @@ use espalier_yang::{ErrorTag, InstancePath};
 use super::parameters::{Place, config_tree, datastore, parameter_error, place};
 use crate::datastore::{ChangeNote, SessionDatastore};
 use crate::operations::OperationCall;
-use crate::session::SessionId;
+use crate::session::{SessionId, SessionKind};
 
 /// The comment of the commits of these operations.
 const NOTE: ChangeNote<'static> = ChangeNote {
@@ -133,6 +134,22 @@ pub(super) fn discard_changes(of: &SessionDatastore, _: &OperationCall) -> Resul
     of.sibling(Datastore::Candidate)?
         .discard_changes(NOTE)
         .map(done)
+}
+
+/// `update` of a private candidate.
+pub(super) fn update(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
+    let resolution = match call.argument("resolution-mode").as_deref() {
+        Some("prefer-candidate") => Resolution::PreferCandidate,
+        Some("prefer-running") => Resolution::PreferRunning,
+        _ => Resolution::RevertOnConflict,
+    };
+    let session = of.session();
+    if session.kind() == SessionKind::Connection && !session.has_private_candidate() {
+        let message = "the session has no private candidate; its client must announce the capability private-candidate";
+        return Err(parameter_error(ErrorTag::OperationNotSupported, message).into());
+    }
+    let candidate = of.sibling(Datastore::PrivateCandidate)?;
+    candidate.update(resolution, NOTE).map(done)
 }
 
 pub(super) fn validate(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {

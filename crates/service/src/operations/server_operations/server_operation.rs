@@ -21,7 +21,7 @@ pub(crate) struct ServerOperation {
 }
 
 /// The operations, by module and name.
-const OPERATIONS: [ServerOperation; 19] = [
+const OPERATIONS: [ServerOperation; 20] = [
     of("espalier-modules", "change-modules", change_modules::run),
     of(
         "espalier-notifications",
@@ -41,6 +41,7 @@ const OPERATIONS: [ServerOperation; 19] = [
     of("ietf-netconf", "validate", base::validate),
     of("ietf-netconf-monitoring", "get-schema", get_schema::run),
     of("ietf-netconf", "close-session", base::close_session),
+    of("ietf-netconf-private-candidate", "update", base::update),
     of(SUBSCRIBED, "delete-subscription", subscriptions::delete),
     of(
         SUBSCRIBED,

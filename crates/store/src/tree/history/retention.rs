@@ -96,16 +96,35 @@ impl Tree {
         }
     }
 
-    /// The range of the log that can have rows. The scan of an engine that keeps deleted rows for a while begins after
-    /// them.
+    /// The range of the log in which [`Self::oldest_kept`] looks first.
     pub(in crate::tree) fn kept_log(&self) -> KeyRange {
         let log = self.id().prefix(Subspace::Log);
         let mut range = KeyRange::strictly_below(&log);
-        match self.log_start() {
-            0 => {}
-            start => range.start = version_key(self.id(), start),
+        if let Some(before) = self.log_start().checked_sub(1) {
+            range.start = version_key(self.id(), before);
         }
         range
+    }
+
+    /// The oldest version in the log.
+    ///
+    /// An engine that keeps deleted rows for a while passes them in a scan from the beginning, so the scan begins at
+    /// the version before the oldest one that was found last. The versions of a log are consecutive: if that version is
+    /// absent and a later one is there, nothing is before it. Otherwise the log is another one (its last group of
+    /// commits failed, or a backup was restored), and the scan begins at the beginning.
+    fn oldest_kept(&self, base: &dyn Snapshot) -> Result<Option<u64>> {
+        let first_in = |range: &KeyRange| -> Result<Option<u64>> {
+            let mut cursor = base.scan(range, Direction::Forward)?;
+            let first = cursor.next()?;
+            first.map(|(key, _)| version_of(self.id(), key)).transpose()
+        };
+        let start = self.log_start();
+        let mut oldest = first_in(&self.kept_log())?;
+        if start > 0 && oldest.is_none_or(|oldest| oldest < start) {
+            oldest = first_in(&KeyRange::strictly_below(&self.id().prefix(Subspace::Log)))?;
+        }
+        self.note_log_start(oldest.unwrap_or(0));
+        Ok(oldest)
     }
 
     /// Deletes versions that exceed the retention after a commit with this stamp; never `pinned`, which a
@@ -121,12 +140,9 @@ impl Tree {
         let retention = stored.map_or(Ok(Retention::default()), |stored| {
             Retention::decode(&stored)
         })?;
-        let mut cursor = base.scan(&self.kept_log(), Direction::Forward)?;
-        let Some((key, _)) = cursor.next()? else {
+        let Some(oldest) = self.oldest_kept(base)? else {
             return Ok(());
         };
-        let oldest = version_of(self.id(), key)?;
-        self.note_log_start(oldest);
         let extra = (retention.versions / VERSIONS_PER_EXTRA_ONE).min(PRUNED_AT_ONCE_MAX / 2);
         let is_due =
             next.version.saturating_sub(oldest) >= retention.versions.saturating_add(extra);
