@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::access::NACM_MODULE;
 use crate::modules;
-use crate::notifications::SUBSCRIBED;
+use crate::notifications::{PUSH, SUBSCRIBED};
 
 /// The dataspace, and the name of its schema set.
 const DATASPACE: &str = "state";
@@ -21,7 +21,7 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 11] = [
+const STATE_MODULES: [&str; 12] = [
     "espalier-modules",
     "espalier-notifications",
     "ietf-factory-default",
@@ -30,13 +30,14 @@ const STATE_MODULES: [&str; 11] = [
     "ietf-restconf-monitoring",
     SUBSCRIBED,
     "ietf-yang-library",
+    PUSH,
     "ietf-yang-schema-mount",
     NACM_MODULE,
     "nc-notifications",
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 21] = [
+const IMPLEMENTED: [&str; 22] = [
     "espalier-access",
     "espalier-modules",
     "espalier-notifications",
@@ -55,6 +56,7 @@ const IMPLEMENTED: [&str; 21] = [
     "ietf-restconf-subscribed-notifications",
     SUBSCRIBED,
     "ietf-yang-library",
+    PUSH,
     NACM_MODULE,
     "nc-notifications",
     "notifications",
@@ -75,12 +77,13 @@ const NETCONF_FEATURES: [&str; 7] = [
 const SUBSCRIBED_FEATURES: [&str; 5] = ["encode-json", "encode-xml", "replay", "subtree", "xpath"];
 
 /// The modules that the others import.
-const IMPORTED: [&str; 7] = [
+const IMPORTED: [&str; 8] = [
     "ietf-inet-types",
     "ietf-interfaces",
     "ietf-ip",
     "ietf-network-instance",
     "ietf-restconf",
+    "ietf-yang-patch",
     "ietf-yang-schema-mount",
     "ietf-yang-types",
 ];

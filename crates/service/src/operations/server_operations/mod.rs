@@ -4,6 +4,7 @@ mod base;
 mod change_modules;
 mod get_schema;
 mod parameters;
+mod push;
 mod server_operation;
 mod subscriptions;
 
