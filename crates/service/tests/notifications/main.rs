@@ -7,6 +7,7 @@ mod filters;
 mod fixture;
 mod kill;
 mod push;
+mod push_cost;
 mod push_fixture;
 mod push_model;
 mod replay;
