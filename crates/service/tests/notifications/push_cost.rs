@@ -57,7 +57,7 @@ fn subscribe(fixture: &Fixture, entries: std::ops::Range<usize>) -> Vec<Subscrip
 fn subscriptions_to_other_entries_cost_a_commit_nothing() {
     let fixture = push_fixture(AccessControl::Off);
     let entries: Vec<Json> = (0..ENTRIES)
-        .map(|number| json!({"name": format!("p{number}"), "speed": 1}))
+        .map(|number| json!({"name": format!("p{number}"), "speed": 250}))
         .collect();
     fixture.put_directly(&json!({ "m:port": entries }).to_string());
     let mut own = subscribe(&fixture, 0..1);
