@@ -70,7 +70,7 @@ fn json_document(event: &Event) -> Vec<u8> {
         format!("{{\"ietf-restconf:notification\":{{\"eventTime\":\"{time}\"").into_bytes();
     if let Some((id, update)) = event.push() {
         text.push(b',');
-        update.write_json(id.0, &mut text);
+        update.write_json(*id, &mut text);
         text.extend_from_slice(b"}}");
         return text;
     }
@@ -91,7 +91,7 @@ fn xml_document(event: &Event) -> Vec<u8> {
     let mut text =
         format!("<notification xmlns=\"{ENVELOPE}\"><eventTime>{time}</eventTime>").into_bytes();
     match event.push() {
-        Some((id, update)) => update.write_xml(id.0, &mut text),
+        Some((id, update)) => update.write_xml(*id, &mut text),
         None => {
             let options = PrintOptions::default();
             let mut printer = xml::Printer::new(event.schema(), Vec::new(), options);

@@ -9,7 +9,6 @@ use espalier_yang::{InstancePath, Keys, NodeId, Schema, Step};
 
 use super::commit_event::CommitChanges;
 use super::encoding::Encoding;
-use super::established::SubscriptionId;
 use super::push::PushUpdate;
 use crate::access::UserAccess;
 
@@ -37,8 +36,9 @@ pub struct Event {
     notification: NodeId,
     /// For an event of a commit: the changed nodes.
     changes: Option<Arc<CommitChanges>>,
-    /// For an update of a subscription to a datastore: the data, which is of other models than the notification.
-    push: Option<(SubscriptionId, PushUpdate)>,
+    /// For an update of a subscription to a datastore: its number, and the data, which is of other models than the
+    /// notification.
+    push: Option<(u32, PushUpdate)>,
     documents: [OnceLock<Bytes>; 2],
     frames: [OnceLock<Bytes>; 2],
 }
@@ -77,16 +77,16 @@ impl Event {
         }
     }
 
-    /// The same event as an update of a subscription to a datastore.
-    pub(super) fn with_push(self, id: SubscriptionId, update: PushUpdate) -> Self {
+    /// The same event as an update of the subscription to a datastore that has this number.
+    pub(super) fn with_push(self, id: u32, update: PushUpdate) -> Self {
         Self {
             push: Some((id, update)),
             ..self
         }
     }
 
-    /// The data of an update of a subscription to a datastore.
-    pub(super) fn push(&self) -> Option<&(SubscriptionId, PushUpdate)> {
+    /// The data of an update of a subscription to a datastore, with the number of that.
+    pub(super) fn push(&self) -> Option<&(u32, PushUpdate)> {
         self.push.as_ref()
     }
 

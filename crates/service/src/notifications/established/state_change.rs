@@ -85,5 +85,5 @@ pub(super) fn update(of: &Established, now: Timestamp, update: PushUpdate) -> Op
     let content = content.nodes.into_iter().next()?;
     let (source, root) = (EventSource::Subscription, InstancePath::root());
     let event = Event::new(source, now, Arc::clone(schema), &root, content);
-    Some(Arc::new(event.with_push(of.id, update)))
+    Some(Arc::new(event.with_push(of.id.0, update)))
 }

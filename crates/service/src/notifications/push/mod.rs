@@ -2,7 +2,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `target.rs` | the datastore, the filter and the trigger of a subscription |
+//! | `datastore_target.rs` | the datastore, the filter and the trigger of a subscription |
+//! | `change_type.rs` | the kinds of changes |
 //! | `source.rs` | what a subscription needs of its datastore |
 //! | `update.rs` | `push-update` and `push-change-update`, with their encodings |
 //! | `marks.rs` | the bounded queue of the versions that concern a subscription |
@@ -15,6 +16,8 @@
 //! and gives these the number of the version. Each receiver reads the difference of what its filter selects by itself
 //! (decision 0083), so a commit never waits, and what waits for a receiver is only numbers.
 
+mod change_type;
+mod datastore_target;
 mod follow;
 mod hub;
 mod marks;
@@ -23,14 +26,14 @@ mod outbox;
 mod schedule;
 mod source;
 mod subscription;
-mod target;
 mod update;
 
+pub(crate) use change_type::ChangeType;
+pub(crate) use datastore_target::{OnChange, PUSH, PushTarget, Trigger};
+pub use datastore_target::{PUSH_PERIOD_MIN, PUSH_UPDATE_NODES_MAX};
 pub(super) use hub::PushHub;
 pub use marks::PUSH_VERSIONS_MAX;
 pub(crate) use outbox::is_too_big;
 pub(crate) use source::{PushContents, PushSource, Renewed};
 pub(super) use subscription::PushSubscription;
-pub(crate) use target::{ChangeType, OnChange, PUSH, PushTarget, Trigger};
-pub use target::{PUSH_PERIOD_MIN, PUSH_UPDATE_NODES_MAX};
 pub(crate) use update::PushUpdate;

@@ -11,11 +11,12 @@ use espalier_yang::data::TreeBuilder;
 use super::super::context::EventContext;
 use super::super::established::{Established, Suspension};
 use super::super::termination::Termination;
+use super::change_type::ChangeType;
+use super::datastore_target::{OnChange, PUSH_UPDATE_NODES_MAX, PushTarget};
 use super::hub::PushHub;
 use super::marks::Marks;
 use super::outbox::{Outbox, is_too_big};
 use super::source::PushContents;
-use super::target::{ChangeType, OnChange, PUSH_UPDATE_NODES_MAX, PushTarget};
 use super::update::PushUpdate;
 
 /// The maximum number of updates that are read together.

@@ -9,8 +9,8 @@ use espalier_yang::ErrorTag;
 
 use super::super::delivery::Delivery;
 use super::super::established::{Established, StateChange, Suspension};
+use super::datastore_target::OnChange;
 use super::schedule::Dampening;
-use super::target::OnChange;
 use super::update::PushUpdate;
 
 /// What was read for a receiver and is not delivered yet.

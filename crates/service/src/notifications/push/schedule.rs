@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use espalier_store::Timestamp;
 
-use super::target::hundredths;
+use super::datastore_target::hundredths;
 
 /// The ticks of periodic updates: each is a multiple of the period from the anchor. One that was missed is skipped.
 #[derive(Clone, Copy, Debug)]

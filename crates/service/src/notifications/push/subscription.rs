@@ -12,11 +12,11 @@ use super::super::delivery::{Delivery, Polled};
 use super::super::established::{End, Established, StateChange, Suspension, Target};
 use super::super::position::Position;
 use super::super::termination::Termination;
+use super::datastore_target::{PushTarget, Trigger};
 use super::hub::PushHub;
 use super::on_change::Changes;
 use super::outbox::{Outbox, is_too_big};
 use super::schedule::Ticks;
-use super::target::{PushTarget, Trigger};
 use super::update::PushUpdate;
 use crate::session::Session;
 

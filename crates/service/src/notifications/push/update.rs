@@ -6,8 +6,8 @@ use espalier_store::{FilteredChange, FilteredEdit, Point};
 use espalier_yang::data::{DataNode, PrintOptions, json, xml};
 use espalier_yang::{InstancePath, Keys, Schema};
 
+use super::change_type::ChangeType;
 use super::source::PushContents;
-use super::target::ChangeType;
 
 /// The namespace of the updates.
 const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-yang-push";

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use espalier_store::{Datastore, FilteredChange, Timestamp};
+use espalier_store::{Datastore, Timestamp};
 
 use super::super::established::GivenFilter;
+use super::change_type::ChangeType;
 use super::source::PushSource;
 use crate::server_state::StateNodes;
 use crate::time_text::time_text;
@@ -18,53 +19,6 @@ pub const PUSH_PERIOD_MIN: u32 = 100;
 
 /// The maximum number of nodes of a `push-update`.
 pub const PUSH_UPDATE_NODES_MAX: usize = 250_000;
-
-/// A kind of change that a subscriber can exclude.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeType {
-    Create,
-    Delete,
-    Insert,
-    Move,
-    Replace,
-}
-
-impl ChangeType {
-    const ALL: [Self; 5] = [
-        Self::Create,
-        Self::Delete,
-        Self::Insert,
-        Self::Move,
-        Self::Replace,
-    ];
-
-    /// The name in `change-type`, and of the edit operation (RFC 8072).
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Delete => "delete",
-            Self::Insert => "insert",
-            Self::Move => "move",
-            Self::Replace => "replace",
-        }
-    }
-
-    /// The kind with a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// The kind of a change.
-    pub fn of(change: &FilteredChange) -> Self {
-        match change {
-            FilteredChange::Create(_) => Self::Create,
-            FilteredChange::Delete => Self::Delete,
-            FilteredChange::Insert(..) => Self::Insert,
-            FilteredChange::Move(_) => Self::Move,
-            FilteredChange::Replace(_) => Self::Replace,
-        }
-    }
-}
 
 /// When there are updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
