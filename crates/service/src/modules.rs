@@ -99,6 +99,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/ietf-yang-patch.yang"),
     },
     StandardModule {
+        name: "ietf-yang-push",
+        revision: "2019-09-09",
+        text: include_str!("../../../models/ietf-yang-push.yang"),
+    },
+    StandardModule {
         name: "nc-notifications",
         revision: "2008-07-14",
         text: include_str!("../../../models/nc-notifications.yang"),

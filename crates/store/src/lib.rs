@@ -64,6 +64,10 @@ pub use tree::{
     each_tree_change, write_change_json, write_change_text,
 };
 pub use tree::{
+    ChangedScopes, FILTERED_DIFFERENCE_NODES_MAX, FILTERED_SCOPES_MAX, FilterRoutes,
+    FilteredChange, FilteredDifference, FilteredEdit, ReaderAccess, TrackedFilter,
+};
+pub use tree::{
     EVENT_AGE_MAX, EVENT_BYTES_MAX, EVENT_LOG_BYTES_MAX, EVENT_PAGE_BYTES_MAX,
     EVENT_PAGE_RECORDS_MAX, EVENT_RECORDS_MAX, EVENT_SETTINGS_FORMAT, EventLogState, EventPage,
     EventRecord, EventSettings, NewEvent,

@@ -108,10 +108,11 @@ async fn invoke(
         )));
     };
     let subscriptions = service.subscriptions_url();
+    let running = service.main_datastore(of.session());
     let output = spawn_blocking(move || {
         // Held until the operation ends, even if the request was cancelled.
         let _permit = permit;
-        let input = input(of.schema(), &path, format, held.bytes())?;
+        let input = input([of.schema(), running.schema()], &path, format, held.bytes())?;
         let encoding_of_output = match accepted.format() {
             Format::Json => Encoding::Json,
             Format::Xml => Encoding::Xml,
@@ -135,8 +136,11 @@ async fn invoke(
     }
 }
 
-/// The `error-app-tag` of a subscription that does not exist, which has a status of its own (RFC 8650 §3.3).
-const NO_SUCH_SUBSCRIPTION: &str = "ietf-subscribed-notifications:no-such-subscription";
+/// The `error-app-tag`s of a subscription that does not exist, which has a status of its own (RFC 8650 §3.3).
+const NO_SUCH_SUBSCRIPTION: [&str; 2] = [
+    "ietf-subscribed-notifications:no-such-subscription",
+    "ietf-yang-push:no-such-subscription-resync",
+];
 
 /// RFC 8040 §7 allows two statuses for an operation that is not supported: it is the operation that is missing, not a method
 /// of the resource.
@@ -145,15 +149,23 @@ fn failure(error: Error) -> Failure {
     let has = |is: &dyn Fn(&DataError) -> bool| failure.errors.iter().any(is);
     if has(&|error| error.tag == ErrorTag::OperationNotSupported) {
         failure.with_status(StatusCode::NOT_IMPLEMENTED)
-    } else if has(&|error| error.app_tag.as_deref() == Some(NO_SUCH_SUBSCRIPTION)) {
+    } else if has(&|error| {
+        let tag = error.app_tag.as_deref();
+        tag.is_some_and(|tag| NO_SUCH_SUBSCRIPTION.contains(&tag))
+    }) {
         failure.with_status(StatusCode::NOT_FOUND)
     } else {
         failure
     }
 }
 
-/// The input in a body.
-fn input(schema: &Schema, path: &InstancePath, format: Format, body: &[u8]) -> Result<DataTree> {
+/// The input in a body. The models are those of the operation, and of the anchor.
+fn input(
+    [schema, running]: [&Arc<Schema>; 2],
+    path: &InstancePath,
+    format: Format,
+    body: &[u8],
+) -> Result<DataTree> {
     let input = path.target().and_then(|node| input_of(schema, node));
     // Some clients send an empty object for an operation without input.
     let is_empty = body.trim_ascii().is_empty() || body.trim_ascii() == b"{}";
@@ -162,6 +174,7 @@ fn input(schema: &Schema, path: &InstancePath, format: Format, body: &[u8]) -> R
     };
     let options = ParseOptions {
         place: path.clone(),
+        other_modules: Some(Arc::clone(running)),
         ..ParseOptions::default()
     };
     let mut builder = TreeBuilder::new();

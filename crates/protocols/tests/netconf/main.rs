@@ -8,5 +8,6 @@ mod large;
 mod notifications;
 mod operations;
 mod private_candidates;
+mod push;
 mod support;
 mod urls;

@@ -27,7 +27,7 @@ fn alarms(client: &mut Client<'_>, count: usize) -> Vec<String> {
 }
 
 impl Fixture {
-    fn alarm(&self, number: u32) {
+    pub fn alarm(&self, number: u32) {
         let client = self.running();
         let document = format!("{{\"m:alarm\":{{\"number\":{number}}}}}");
         let schema = client.schema();

@@ -10,6 +10,7 @@ mod http2;
 mod many_clients;
 mod mount;
 mod operational;
+mod push;
 mod queries;
 mod reads;
 mod rejected_documents;

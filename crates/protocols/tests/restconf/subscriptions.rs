@@ -8,7 +8,7 @@ use crate::support::{HttpResponse, Server, check_error};
 
 pub const STATE: &str = "/ietf-subscribed-notifications:subscriptions";
 
-fn invoke(server: &Server, name: &str, input: &Value) -> HttpResponse {
+pub fn invoke(server: &Server, name: &str, input: &Value) -> HttpResponse {
     let path = format!("/restconf/operations/ietf-subscribed-notifications:{name}");
     let body = json!({"ietf-subscribed-notifications:input": input}).to_string();
     let headers = [("content-type", "application/yang-data+json")];

@@ -124,7 +124,7 @@ impl SessionDatastore {
 
 impl RequestFilter {
     /// The filter of data with a schema.
-    fn resolve(&self, schema: &Schema) -> Result<Filter> {
+    pub(crate) fn resolve(&self, schema: &Schema) -> Result<Filter> {
         Ok(match self {
             Self::All => Filter::All,
             Self::Subtree(filter) => Filter::Subtree(filter.clone()),

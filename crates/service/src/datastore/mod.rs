@@ -15,6 +15,8 @@
 //! | `history.rs` | earlier versions |
 //! | `modules.rs` | changes of modules |
 //! | `notify.rs` | notifications: sending, streams, subscriptions |
+//! | `subscriptions.rs` | dynamic subscriptions |
+//! | `push_source.rs` | the data of subscriptions to datastores |
 //! | `state.rs` | the state of the server |
 
 mod call;
@@ -24,6 +26,7 @@ mod history;
 mod lock;
 mod modules;
 mod notify;
+mod push_source;
 mod read;
 mod session_datastore;
 mod state;

@@ -10,8 +10,8 @@ use super::SessionDatastore;
 use super::call::Call;
 use crate::audit::AuditOperation;
 use crate::notifications::{
-    Encoding, End, NewEstablished, Place, Request, SUBSCRIBED, StreamFilter, Subscription,
-    SubscriptionId, Target, Termination, Terms,
+    Encoding, End, Established, NewEstablished, Place, Request, SUBSCRIBED, StreamFilter,
+    StreamTarget, Subscription, SubscriptionError, SubscriptionId, Target, Termination, Terms,
 };
 use crate::server_state::StateNodes;
 
@@ -94,12 +94,10 @@ impl SessionDatastore {
         encoding: Option<Encoding>,
     ) -> Result<(SubscriptionId, Option<Timestamp>)> {
         let tree = self.running_tree()?;
-        let Target::Stream(target) = &terms.target;
-        let stream = target.stream.name();
-        let mut streams = self.streams()?.into_iter();
-        let info = streams.find(|info| info.name == stream);
-        let available = info.map(|info| info.aged.unwrap_or(info.created));
-        let revised = available.filter(|&time| target.start.is_some_and(|start| time > start));
+        let revised = match terms.stream() {
+            Some(target) => self.revised_start(target)?,
+            None => None,
+        };
         let id = self.service.establish(&tree, |position| NewEstablished {
             session: Arc::clone(&self.session),
             schema: Arc::clone(schema),
@@ -111,27 +109,58 @@ impl SessionDatastore {
         Ok((id, revised))
     }
 
-    /// Replaces the filter and the stop time of a subscription of this session; without a stop time, that remains.
+    /// The time from which past events of a stream are available, if that is later than the requested one.
+    fn revised_start(&self, target: &StreamTarget) -> Result<Option<Timestamp>> {
+        let stream = target.stream.name();
+        let mut streams = self.streams()?.into_iter();
+        let info = streams.find(|info| info.name == stream);
+        let available = info.map(|info| info.aged.unwrap_or(info.created));
+        Ok(available.filter(|&time| target.start.is_some_and(|start| time > start)))
+    }
+
+    /// Replaces the filter and the stop time of a subscription of this session to a stream; without a stop time, that
+    /// remains.
     pub(crate) fn modify_subscription(
         &self,
         id: SubscriptionId,
         filter: Option<StreamFilter>,
         stop: Option<Timestamp>,
     ) -> Result<()> {
-        let running = self.running_tree()?;
-        let all = self.service.notifications().established();
-        let one = all.get(
-            id,
-            running.anchor_id(),
-            Some(&self.session),
-            Request::Modify,
-        )?;
-        let mut terms = one.terms();
-        let Target::Stream(target) = &mut terms.target;
-        target.filter = filter;
+        let mut terms = self.subscription_terms(id, Request::Modify)?;
+        if let Target::Stream(target) = &mut terms.target {
+            target.filter = filter;
+        }
         terms.stop = stop.or(terms.stop);
+        self.replace_terms(id, terms)
+    }
+
+    /// The terms of a subscription of this session.
+    pub(crate) fn subscription_terms(&self, id: SubscriptionId, request: Request) -> Result<Terms> {
+        Ok(self.own_subscription(id, request)?.terms())
+    }
+
+    /// Replaces the terms of a subscription of this session.
+    pub(crate) fn replace_terms(&self, id: SubscriptionId, terms: Terms) -> Result<()> {
+        let running = self.running_tree()?;
+        let one = self.own_subscription(id, Request::Modify)?;
         terms.check(running.store().now())?;
         self.service.modify_established(&one, &running, terms)
+    }
+
+    /// Sends all selected data to the receiver of an on-change subscription of this session (RFC 8641 §4.4.4).
+    pub(crate) fn resync_subscription(&self, id: SubscriptionId) -> Result<()> {
+        let one = self.own_subscription(id, Request::Resync)?;
+        match one.terms().is_on_change() {
+            true => one.request_sync(),
+            false => return Err(SubscriptionError::NoSuch(id).of(Request::Resync)),
+        }
+        Ok(())
+    }
+
+    fn own_subscription(&self, id: SubscriptionId, request: Request) -> Result<Arc<Established>> {
+        let all = self.service.notifications().established();
+        let anchor = self.governed().anchor_id();
+        all.get(id, anchor, Some(&self.session), request)
     }
 
     /// Ends a subscription of this session.

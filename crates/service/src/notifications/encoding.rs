@@ -68,6 +68,12 @@ fn json_document(event: &Event) -> Vec<u8> {
     let time = time_text(event.time());
     let mut text =
         format!("{{\"ietf-restconf:notification\":{{\"eventTime\":\"{time}\"").into_bytes();
+    if let Some((id, update)) = event.push() {
+        text.push(b',');
+        update.write_json(*id, &mut text);
+        text.extend_from_slice(b"}}");
+        return text;
+    }
     let mut printer = json::Printer::new(event.schema(), Vec::new(), PrintOptions::default());
     // Writing to memory does not fail.
     let _ = event.tree().emit(&mut printer);
@@ -84,9 +90,15 @@ fn xml_document(event: &Event) -> Vec<u8> {
     let time = time_text(event.time());
     let mut text =
         format!("<notification xmlns=\"{ENVELOPE}\"><eventTime>{time}</eventTime>").into_bytes();
-    let mut printer = xml::Printer::new(event.schema(), Vec::new(), PrintOptions::default());
-    let _ = event.tree().emit(&mut printer);
-    text.extend(printer.finish().unwrap_or_default());
+    match event.push() {
+        Some((id, update)) => update.write_xml(*id, &mut text),
+        None => {
+            let options = PrintOptions::default();
+            let mut printer = xml::Printer::new(event.schema(), Vec::new(), options);
+            let _ = event.tree().emit(&mut printer);
+            text.extend(printer.finish().unwrap_or_default());
+        }
+    }
     text.extend_from_slice(b"</notification>");
     text
 }

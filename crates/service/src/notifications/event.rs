@@ -9,6 +9,7 @@ use espalier_yang::{InstancePath, Keys, NodeId, Schema, Step};
 
 use super::commit_event::CommitChanges;
 use super::encoding::Encoding;
+use super::push::PushUpdate;
 use crate::access::UserAccess;
 
 /// Where an event comes from, with its place there.
@@ -35,6 +36,9 @@ pub struct Event {
     notification: NodeId,
     /// For an event of a commit: the changed nodes.
     changes: Option<Arc<CommitChanges>>,
+    /// For an update of a subscription to a datastore: its number, and the data, which is of other models than the
+    /// notification.
+    push: Option<(u32, PushUpdate)>,
     documents: [OnceLock<Bytes>; 2],
     frames: [OnceLock<Bytes>; 2],
 }
@@ -59,6 +63,7 @@ impl Event {
             path: parent.child(notification, Keys::None),
             notification,
             changes: None,
+            push: None,
             documents: Default::default(),
             frames: Default::default(),
         }
@@ -70,6 +75,24 @@ impl Event {
             changes: Some(changes),
             ..self
         }
+    }
+
+    /// The same event as an update of the subscription to a datastore that has this number.
+    pub(super) fn with_push(self, id: u32, update: PushUpdate) -> Self {
+        Self {
+            push: Some((id, update)),
+            ..self
+        }
+    }
+
+    /// The data of an update of a subscription to a datastore, with the number of that.
+    pub(super) fn push(&self) -> Option<&(u32, PushUpdate)> {
+        self.push.as_ref()
+    }
+
+    /// Whether it is an update of a subscription to a datastore (RFC 8641).
+    pub fn is_push_update(&self) -> bool {
+        self.push.is_some()
     }
 
     /// Where it comes from.
@@ -87,7 +110,8 @@ impl Event {
         &self.schema
     }
 
-    /// The notification; one that is inside data, with the nodes around it and their keys.
+    /// The notification; one that is inside data, with the nodes around it and their keys. Updates of subscriptions to
+    /// datastores have their data in the documents only.
     pub fn tree(&self) -> &DataTree {
         &self.tree
     }

@@ -21,10 +21,13 @@
 //! | `receiver.rs` | the bounded queue of one receiver |
 //! | `hub.rs` | the receivers of an anchor; `follow.rs` feeds them |
 //! | `replay.rs` | reads past events |
-//! | `subscription.rs` | a subscription: replay, then live events |
+//! | `delivery.rs` | what a subscription delivers |
+//! | `stream_subscription.rs` | a subscription to a stream: replay, then live events |
+//! | `subscription.rs` | a subscription of either kind |
 //! | `position.rs` | a position in the events |
 //! | `termination.rs` | why a subscription ends |
 //! | `established/` | dynamic subscriptions (RFC 8639) |
+//! | `push/` | subscriptions to datastores (RFC 8641) |
 //! | `settings.rs` | changes of settings |
 //! | `service_notifications.rs` | what the service has of this |
 //!
@@ -34,6 +37,7 @@
 
 mod commit_event;
 mod context;
+mod delivery;
 mod encoding;
 mod established;
 mod event;
@@ -45,18 +49,21 @@ mod hub;
 mod logged_event;
 mod new_event;
 mod position;
+mod push;
 mod receiver;
 mod replay;
 mod service_notifications;
 mod session_event;
 mod settings;
 mod stream;
+mod stream_subscription;
 mod subscription;
 mod termination;
 
 pub use crate::time_text::{parse_time, time_text};
 pub use commit_event::EVENT_CHANGES_MAX;
 pub(crate) use context::EventContext;
+pub use delivery::{Delivery, Polled};
 pub use encoding::{Encoding, completion};
 pub use espalier_yang::data::subtree_filter::{SUBTREE_FILTER_DEPTH_MAX, SubtreeFilter};
 pub use established::{
@@ -64,17 +71,23 @@ pub use established::{
     MODIFICATIONS_WAITING_MAX, SubscriptionId,
 };
 pub(crate) use established::{
-    End, EstablishedSubscriptions, GivenFilter, NewEstablished, Place, Request, SUBSCRIBED,
-    StreamFilter, StreamTarget, SubscriptionError, Target, Terms, named_filter,
+    End, Established, EstablishedSubscriptions, GivenFilter, NewEstablished, Place, Request,
+    SUBSCRIBED, StreamFilter, StreamTarget, SubscriptionError, Target, Terms, named_filter,
+    named_selection,
 };
 pub use event::{Event, EventSource};
 pub use filter::{EventFilter, FILTER_STEPS_MAX};
 pub use new_event::Notification;
 pub use position::{NotAPosition, Position};
+pub(crate) use push::{
+    ChangeType, OnChange, PUSH, PushContents, PushSource, PushTarget, Renewed, Trigger, is_too_big,
+};
+pub use push::{PUSH_PERIOD_MIN, PUSH_UPDATE_NODES_MAX, PUSH_VERSIONS_MAX};
 pub use receiver::{RECEIVER_BYTES_MAX, RECEIVER_EVENTS_MAX};
 pub(crate) use service_notifications::ServiceNotifications;
 pub use session_event::ConfirmEvent;
 pub(crate) use settings::patched;
 pub use stream::{COMMITS_STREAM, NETCONF_STREAM, Stream, StreamInfo};
-pub use subscription::{Delivery, Polled, Subscription, SubscriptionOptions};
+pub use stream_subscription::SubscriptionOptions;
+pub use subscription::Subscription;
 pub use termination::Termination;

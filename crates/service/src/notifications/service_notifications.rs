@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_store::{Error, NewEvent, Result, Tree};
+use espalier_store::{Datastore, Error, NewEvent, Result, Tree};
 use espalier_yang::data::{DataTree, PrintOptions, json};
 use espalier_yang::{ErrorTag, Schema};
 use parking_lot::Mutex;
@@ -15,9 +15,11 @@ use super::established::{
 use super::hub::Hub;
 use super::new_event::{Notification, event_name};
 use super::position::Position;
+use super::push::{PushHub, PushSubscription, PushTarget};
 use super::session_event::{self, ConfirmEvent};
 use super::stream::no_stream;
-use super::subscription::{Subscription, SubscriptionOptions};
+use super::stream_subscription::{StreamSubscription, SubscriptionOptions};
+use super::subscription::Subscription;
 use crate::service::Service;
 use crate::session::{Session, TerminationReason};
 
@@ -28,6 +30,8 @@ const HUBS_MAX: usize = 1000;
 pub(crate) struct ServiceNotifications {
     /// By the number of the anchor, with running of it.
     hubs: Mutex<FxHashMap<u64, (Tree, Arc<Hub>)>>,
+    /// The subscriptions to datastores, by the number of the anchor.
+    push_hubs: Mutex<FxHashMap<(u64, Datastore), Arc<PushHub>>>,
     established: Arc<EstablishedSubscriptions>,
 }
 
@@ -36,6 +40,7 @@ impl ServiceNotifications {
     pub fn new(established: Arc<EstablishedSubscriptions>) -> Self {
         Self {
             hubs: Mutex::default(),
+            push_hubs: Mutex::default(),
             established,
         }
     }
@@ -53,6 +58,18 @@ impl ServiceNotifications {
         let new = || (tree.clone(), Arc::default());
         let (_, hub) = hubs.entry(tree.anchor_id()).or_insert_with(new);
         Arc::clone(hub)
+    }
+
+    /// The hub of the subscriptions to a datastore of an anchor.
+    fn push_hub(&self, running: &Tree, datastore: Datastore) -> Result<Arc<PushHub>> {
+        let tree = running.sibling_datastore(datastore, "")?;
+        let mut hubs = self.push_hubs.lock();
+        if hubs.len() > HUBS_MAX {
+            hubs.retain(|_, hub| Arc::strong_count(hub) > 1);
+        }
+        let place = hubs.entry((tree.anchor_id(), datastore));
+        let hub = place.or_insert_with(|| Arc::new(PushHub::new(tree)));
+        Ok(Arc::clone(hub))
     }
 
     /// The hub of an anchor, if there is one.
@@ -88,13 +105,9 @@ impl Service {
         options: SubscriptionOptions,
     ) -> Result<Subscription> {
         let hub = self.notifications().hub(&running);
-        Subscription::new(
-            self.event_context(),
-            Arc::clone(session),
-            running,
-            hub,
-            options,
-        )
+        let (context, session) = (self.event_context(), Arc::clone(session));
+        StreamSubscription::new(context, session, running, hub, options)
+            .map(Subscription::of_stream)
     }
 
     /// Establishes a subscription (RFC 8639 §2.4.2).
@@ -109,8 +122,9 @@ impl Service {
         match established.check(&*self.event_context(), running) {
             Ok(_) if established.end().is_none() => Ok(established.id),
             Ok(_) => {
-                let Target::Stream(target) = established.terms().target;
-                Err(no_stream(target.stream.name()).into())
+                let terms = established.terms();
+                let stream = terms.stream().map(|target| target.stream.name());
+                Err(no_stream(stream.unwrap_or_default()).into())
             }
             Err(error) => {
                 established.finish(End::Deleted);
@@ -127,6 +141,9 @@ impl Service {
         running: &Tree,
         terms: Terms,
     ) -> Result<()> {
+        if terms.stream().is_none() {
+            return established.modify(terms, Position::default());
+        }
         let hub = self.notifications().hub(running);
         established.modify(terms, Position::newest(running)?)?;
         hub.change(&established.receiver, |_| established.selector().0);
@@ -150,10 +167,29 @@ impl Service {
             );
             return Err(Error::data(ErrorTag::InUse, message));
         }
-        let hub = self.notifications().hub(&running);
-        let context = self.event_context();
-        let opened = Subscription::of_established(context, running, hub, Arc::clone(&established));
+        let opened = match established.terms().target {
+            Target::Stream(_) => self.open_stream(running, &established),
+            Target::Datastore(target) => self.open_push(&running, &established, target),
+        };
         opened.inspect_err(|_| established.finish(End::Deleted))
+    }
+
+    fn open_stream(&self, running: Tree, established: &Arc<Established>) -> Result<Subscription> {
+        let hub = self.notifications().hub(&running);
+        let (context, established) = (self.event_context(), Arc::clone(established));
+        let opened = StreamSubscription::of_established(context, running, hub, established);
+        opened.map(Subscription::of_stream)
+    }
+
+    fn open_push(
+        &self,
+        running: &Tree,
+        established: &Arc<Established>,
+        target: PushTarget,
+    ) -> Result<Subscription> {
+        let hub = self.notifications().push_hub(running, target.datastore)?;
+        let (context, established) = (self.event_context(), Arc::clone(established));
+        PushSubscription::new(context, hub, established, target).map(Subscription::of_push)
     }
 
     /// Notifies receivers that a session began.

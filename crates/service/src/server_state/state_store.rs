@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::access::NACM_MODULE;
 use crate::modules;
-use crate::notifications::SUBSCRIBED;
+use crate::notifications::{PUSH, SUBSCRIBED};
 
 /// The dataspace, and the name of its schema set.
 const DATASPACE: &str = "state";
@@ -21,7 +21,7 @@ const DATASPACE: &str = "state";
 const SCHEMA_ANCHOR: &str = "schema";
 
 /// The modules with state or operations of the server, each with its top-level nodes.
-const STATE_MODULES: [&str; 12] = [
+const STATE_MODULES: [&str; 13] = [
     "espalier-modules",
     "espalier-notifications",
     "ietf-factory-default",
@@ -31,13 +31,14 @@ const STATE_MODULES: [&str; 12] = [
     "ietf-restconf-monitoring",
     SUBSCRIBED,
     "ietf-yang-library",
+    PUSH,
     "ietf-yang-schema-mount",
     NACM_MODULE,
     "nc-notifications",
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 22] = [
+const IMPLEMENTED: [&str; 23] = [
     "espalier-access",
     "espalier-modules",
     "espalier-notifications",
@@ -57,6 +58,7 @@ const IMPLEMENTED: [&str; 22] = [
     "ietf-restconf-subscribed-notifications",
     SUBSCRIBED,
     "ietf-yang-library",
+    PUSH,
     NACM_MODULE,
     "nc-notifications",
     "notifications",

@@ -26,13 +26,18 @@ const SUBSCRIBED: &str = "ietf-subscribed-notifications";
 
 /// An anchor whose models have the operations and the filters.
 fn fixture(control: AccessControl) -> Fixture {
+    let own = espalier_service::modules::module(SUBSCRIBED).expect("the module");
+    let nacm = espalier_yang::standard::module("ietf-netconf-acm", None).expect("the module");
+    fixture_of(control, &[MODEL, own.text, nacm.text])
+}
+
+/// An anchor with these modules.
+pub fn fixture_of(control: AccessControl, modules: &[&str]) -> Fixture {
     let clock = TestClock::new();
     let shared = Arc::clone(&clock) as Arc<dyn Clock>;
     let driver = espalier_drivers::open("memory:").expect("a driver");
     let store = Store::open(driver, Arc::clone(&shared)).expect("a store");
-    let own = espalier_service::modules::module(SUBSCRIBED).expect("the module");
-    let nacm = espalier_yang::standard::module("ietf-netconf-acm", None).expect("the module");
-    let modules = [MODEL, own.text, nacm.text].into_iter();
+    let modules = modules.iter().copied();
     let source = SchemaSource {
         modules: modules.filter_map(ModuleSource::from_text).collect(),
         ..SchemaSource::default()
@@ -56,7 +61,7 @@ fn fixture(control: AccessControl) -> Fixture {
 }
 
 /// Running, for a session of its own.
-fn session_of(fixture: &Fixture, caller: Caller) -> SessionDatastore {
+pub fn session_of(fixture: &Fixture, caller: Caller) -> SessionDatastore {
     let session = fixture.service.sessions().open(NewSession {
         caller,
         transport: Transport::Library,
@@ -68,41 +73,45 @@ fn session_of(fixture: &Fixture, caller: Caller) -> SessionDatastore {
     fixture.service.datastore(&session, fixture.tree.clone())
 }
 
-fn invoke(running: &SessionDatastore, name: &str, input: &Json) -> Result<DataTree> {
+pub fn invoke(running: &SessionDatastore, name: &str, input: &Json) -> Result<DataTree> {
     let schema = running.schema();
-    let path = format!("/{SUBSCRIBED}:{name}");
+    let module = match name {
+        "resync-subscription" => "ietf-yang-push",
+        _ => SUBSCRIBED,
+    };
+    let path = format!("/{module}:{name}");
     let path = InstancePath::parse_operation_path(schema, &path).expect("an operation");
     let node = path
         .target()
         .and_then(|operation| input_of(schema, operation));
-    let document = json!({ format!("{SUBSCRIBED}:input"): input }).to_string();
+    let document = json!({ format!("{module}:input"): input }).to_string();
     let (mut builder, options) = (TreeBuilder::new(), ParseOptions::default());
     let root = Root::Resource(node.expect("an input"));
     json::parse(schema, root, document.as_bytes(), &mut builder, &options)?;
     running.invoke(&path, &builder.finish()?)
 }
 
-fn establish(running: &SessionDatastore, input: &Json) -> SubscriptionId {
+pub fn establish(running: &SessionDatastore, input: &Json) -> SubscriptionId {
     let output = invoke(running, "establish-subscription", input);
     let output = output.unwrap_or_else(|error| panic!("{error}"));
     let id = output.nodes[0].children()[0].value().expect("an id");
     SubscriptionId(id.to_string().parse().expect("a number"))
 }
 
-fn open(running: &SessionDatastore, id: SubscriptionId) -> Subscription {
+pub fn open(running: &SessionDatastore, id: SubscriptionId) -> Subscription {
     let opened = running.open_subscription(id);
     opened.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The content of a notification about a subscription.
-fn change(event: &Event, name: &str) -> Json {
+pub fn change(event: &Event, name: &str) -> Json {
     let change = content(event)[format!("{SUBSCRIBED}:{name}")].take();
     assert!(change.is_object(), "{}", content(event));
     change
 }
 
 /// The reason in the notification with which a subscription ends.
-fn termination(subscription: &mut Subscription) -> String {
+pub fn termination(subscription: &mut Subscription) -> String {
     let change = change(&next_event(subscription), "subscription-terminated");
     assert!(subscription.is_ended());
     let reason = change["reason"].as_str().expect("a reason");

@@ -19,6 +19,7 @@ mod edit_config;
 mod event_log;
 mod existence;
 mod filter;
+mod filter_changes;
 mod history;
 mod key_nodes;
 mod load;
@@ -65,6 +66,10 @@ pub use event_log::{
     EventRecord, EventSettings, NewEvent,
 };
 pub use filter::{FILTER_PLAN_NODES_MAX, Filter, FilterExpression};
+pub use filter_changes::{
+    ChangedScopes, FILTERED_DIFFERENCE_NODES_MAX, FILTERED_SCOPES_MAX, FilterRoutes,
+    FilteredChange, FilteredDifference, FilteredEdit, ReaderAccess, TrackedFilter,
+};
 pub use history::{
     CommitInfo, HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, RETENTION_VERSIONS_DEFAULT,
     Retention,

@@ -2,7 +2,7 @@
 
 use espalier_yang::Sink;
 
-use super::filter::Filter;
+use super::filter::{Filter, Plan};
 use super::operational::ProviderReach;
 use super::query::selected_nodes;
 use super::read::FilteredRead;
@@ -36,16 +36,7 @@ impl View {
         self.check_selection(selection)?;
         let access = self.access.as_deref();
         if let Some(plan) = filter.plan(self.schema())? {
-            return self.with_reach(&ProviderReach::Plan(&plan), &mut |state, sources| {
-                let read = FilteredRead {
-                    state,
-                    sources,
-                    plan: &plan,
-                    selection,
-                    access,
-                };
-                read.send(sink)
-            });
+            return self.read_plan(&plan, selection, sink);
         }
         let Filter::XPath(expression) = filter else {
             return Ok(());
@@ -63,6 +54,26 @@ impl View {
                 state,
                 sources,
                 plan: &plan,
+                selection,
+                access,
+            };
+            read.send(sink)
+        })
+    }
+
+    /// Sends what a plan selects.
+    pub(in crate::tree) fn read_plan(
+        &self,
+        plan: &Plan,
+        selection: &Selection,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let access = self.access.as_deref();
+        self.with_reach(&ProviderReach::Plan(plan), &mut |state, sources| {
+            let read = FilteredRead {
+                state,
+                sources,
+                plan,
                 selection,
                 access,
             };

@@ -159,7 +159,7 @@ impl Run<'_> {
     }
 
     /// Random elements for these siblings, mostly of existing nodes.
-    fn elements(
+    pub fn elements(
         &mut self,
         siblings: &[DataNode],
         parent: Option<NodeId>,
@@ -222,7 +222,7 @@ impl Run<'_> {
     }
 
     /// A random expression with a node-set.
-    fn expression(&mut self, tree: &DataTree) -> String {
+    pub fn expression(&mut self, tree: &DataTree) -> String {
         let count = self.random.random_range(1..4);
         let paths: Vec<String> = (0..count).map(|_| self.location(tree)).collect();
         paths.join(" | ")
@@ -332,7 +332,7 @@ fn element_text(value: &Value) -> Option<String> {
     (!text.is_empty() && text.trim() == text).then_some(text)
 }
 
-fn xml(elements: &[Element]) -> String {
+pub fn xml(elements: &[Element]) -> String {
     let mut text = String::new();
     for element in elements {
         let namespace = if element.has_namespace { "urn:m" } else { "" };

@@ -7,6 +7,7 @@ mod access;
 mod canonical;
 mod edit;
 mod filter;
+mod filter_changes;
 mod filter_cost;
 mod filter_reference;
 mod filter_rules;

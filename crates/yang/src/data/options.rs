@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use crate::error::Errors;
 use crate::path::InstancePath;
-use crate::schema::NodeId;
+use crate::schema::{NodeId, Schema};
 use crate::value::Value;
 
 /// The content of a document.
@@ -80,6 +81,9 @@ pub struct ParseOptions {
     /// (RFC 8040 §4.6.1). If empty, the document must contain them. They are only used by the checks; the sink does
     /// not receive them.
     pub target_keys: Vec<Value>,
+    /// In XML: the models of the data that values like the filter of a subscription are about, if these are not those of the
+    /// document. Values of leafs that name modules of any schema can have prefixes for its namespaces.
+    pub other_modules: Option<Arc<Schema>>,
 }
 
 impl ParseOptions {

@@ -26,7 +26,7 @@ pub(super) fn rpc(running: &SessionDatastore, operation: &Element<'_>) -> Result
             keys: Keys::None,
         }],
     };
-    invoke(&of, &path, operation)
+    invoke((running, &of), &path, operation)
 }
 
 /// The RPC of an element, in the models of the anchor, or of the server.
@@ -83,7 +83,7 @@ pub(super) fn action(running: &SessionDatastore, action: &Element<'_>) -> Result
                     node,
                     keys: Keys::None,
                 });
-                return invoke(running, &path, &element);
+                return invoke((running, running), &path, &element);
             }
             NodeKind::Container { .. } | NodeKind::List(_) => element.children()?,
             _ => {
@@ -148,9 +148,13 @@ fn keys(schema: &Schema, list: NodeId, children: &mut Vec<Element<'_>>) -> Resul
     Ok(Keys::Values(values))
 }
 
-/// Invokes an operation with the input in its element.
-fn invoke(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> Result<Output> {
-    let input = input(of, path, element)?;
+/// Invokes an operation of the models of the anchor, or of the server, with the input in its element.
+fn invoke(
+    (running, of): (&SessionDatastore, &SessionDatastore),
+    path: &InstancePath,
+    element: &Element<'_>,
+) -> Result<Output> {
+    let input = input((running, of), path, element)?;
     let output = of.invoke_encoded(path, &input, Encoding::Xml)?;
     let nodes = output.nodes.into_iter();
     let nodes = nodes.flat_map(|output| match output.content {
@@ -168,7 +172,11 @@ fn invoke(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> 
     }
 }
 
-fn input(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> Result<DataTree> {
+fn input(
+    (running, of): (&SessionDatastore, &SessionDatastore),
+    path: &InstancePath,
+    element: &Element<'_>,
+) -> Result<DataTree> {
     let schema = of.schema();
     let input = path.target().and_then(|node| input_of(schema, node));
     let Some(input) = input else {
@@ -190,6 +198,7 @@ fn input(of: &SessionDatastore, path: &InstancePath, element: &Element<'_>) -> R
     let document = element.renamed(namespace, "input", default);
     let options = ParseOptions {
         place: path.clone(),
+        other_modules: Some(Arc::clone(running.schema())),
         ..ParseOptions::default()
     };
     document_tree(schema, Root::Resource(input), &document, &options)

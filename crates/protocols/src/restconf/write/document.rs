@@ -31,6 +31,7 @@ impl Job {
                 Method::PATCH => self.target_keys().to_vec(),
                 _ => Vec::new(),
             },
+            other_modules: None,
         };
         let mut builder = TreeBuilder::new();
         match codec::parse(self.schema(), format, root, body, &mut builder, &options) {

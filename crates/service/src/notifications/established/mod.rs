@@ -17,10 +17,10 @@ mod state_change;
 mod terms;
 
 pub(crate) use error::{Request, SubscriptionError};
-pub(crate) use named_filter::named_filter;
+pub(crate) use named_filter::{named_filter, named_selection};
 pub use record::{ESTABLISHED_OPEN_WAIT, MODIFICATIONS_WAITING_MAX, SubscriptionId};
 pub(crate) use record::{End, Established, NewEstablished, Place};
 pub(crate) use registry::EstablishedSubscriptions;
 pub use registry::{ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX};
-pub(super) use state_change::StateChange;
+pub(super) use state_change::{StateChange, Suspension};
 pub(crate) use terms::{GivenFilter, SUBSCRIBED, StreamFilter, StreamTarget, Target, Terms};

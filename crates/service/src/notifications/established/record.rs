@@ -14,6 +14,7 @@ use super::super::event::Event;
 use super::super::filter_in_force::FilterInForce;
 use super::super::group::Selector;
 use super::super::position::Position;
+use super::super::push::{PushUpdate, Renewed};
 use super::super::receiver::Receiver;
 use super::super::stream::Stream;
 use super::super::termination::Termination;
@@ -73,6 +74,9 @@ pub(crate) struct Established {
     established: Timestamp,
     is_opened: AtomicBool,
     sent: AtomicU64,
+    is_suspended: AtomicBool,
+    /// How often a synchronization was requested.
+    syncs: AtomicU64,
     changes: Mutex<Changes>,
     /// Increases with each change.
     revision: AtomicU64,
@@ -90,8 +94,7 @@ struct Changes {
 impl Established {
     pub fn new(id: SubscriptionId, new: NewEstablished, now: Timestamp) -> Self {
         let terms = new.terms.clone();
-        let Target::Stream(target) = &terms.target;
-        let filter = target.filter.as_ref();
+        let filter = terms.stream().and_then(|target| target.filter.as_ref());
         let filter = FilterInForce::new(filter.map(|filter| Arc::clone(&filter.parsed)));
         Self {
             id,
@@ -99,6 +102,8 @@ impl Established {
             established: now,
             is_opened: AtomicBool::new(false),
             sent: AtomicU64::new(0),
+            is_suspended: AtomicBool::new(false),
+            syncs: AtomicU64::new(0),
             changes: Mutex::new(Changes {
                 terms,
                 filter,
@@ -168,9 +173,11 @@ impl Established {
     /// What decides which events it has, and how often it was modified.
     pub(in crate::notifications) fn selector(&self) -> (Selector, usize) {
         let changes = self.changes.lock();
-        let Target::Stream(target) = &changes.terms.target;
+        let stream = changes.terms.stream();
         let selector = Selector {
-            stream: target.stream.clone(),
+            stream: stream
+                .map(|target| target.stream.clone())
+                .unwrap_or_default(),
             filter: changes.filter.clone(),
             session: Arc::clone(&self.new.session),
         };
@@ -191,10 +198,11 @@ impl Established {
                 );
                 return Err(SubscriptionError::Resources(message).of(Request::Modify));
             }
-            let Target::Stream(target) = &terms.target;
-            let filter = target.filter.as_ref();
-            let filter = filter.map(|filter| Arc::clone(&filter.parsed));
-            changes.filter.replace(filter, from);
+            if let Target::Stream(target) = &terms.target {
+                let filter = target.filter.as_ref();
+                let filter = filter.map(|filter| Arc::clone(&filter.parsed));
+                changes.filter.replace(filter, from);
+            }
             changes.modifications += 1;
             changes.terms = terms;
         }
@@ -218,6 +226,27 @@ impl Established {
         self.receiver.interrupt();
     }
 
+    /// Reports in the state of the subscription whether it is suspended.
+    pub fn set_suspended(&self, is_suspended: bool) {
+        self.is_suspended.store(is_suspended, Ordering::Relaxed);
+    }
+
+    /// Requests a synchronization.
+    pub fn request_sync(&self) {
+        self.syncs.fetch_add(1, Ordering::AcqRel);
+        self.changed();
+    }
+
+    /// How often a synchronization was requested.
+    pub fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Acquire)
+    }
+
+    /// How often the terms were modified.
+    pub fn modifications(&self) -> usize {
+        self.changes.lock().modifications
+    }
+
     /// Counts an event that was delivered.
     pub fn count_sent(&self) {
         self.sent.fetch_add(1, Ordering::Relaxed);
@@ -227,7 +256,9 @@ impl Established {
     /// the configuration was changed.
     pub fn check(&self, context: &dyn EventContext, tree: &Tree) -> Result<Option<Terms>> {
         let mut terms = self.terms();
-        let Target::Stream(target) = &mut terms.target;
+        let Target::Stream(target) = &mut terms.target else {
+            return Ok(None);
+        };
         if !self.may_read_stream(context, tree, &target.stream)? {
             self.finish(End::Terminated(Termination::StreamUnavailable));
             return Ok(None);
@@ -252,6 +283,27 @@ impl Established {
         }
     }
 
+    /// The terms with the configured filter of a datastore as it is now, if it was changed. If it was deleted, the
+    /// subscription ends.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn renewed_push(&self) -> Result<Option<Terms>> {
+        let mut terms = self.terms();
+        let Target::Datastore(target) = &mut terms.target else {
+            return Ok(None);
+        };
+        match target.source.renewed()? {
+            Renewed::Unchanged => return Ok(None),
+            Renewed::Changed(source) => target.source = source,
+            Renewed::Missing => {
+                self.finish(End::Terminated(Termination::FilterUnavailable));
+                return Ok(None);
+            }
+        }
+        Ok(Some(terms))
+    }
+
     /// Whether the stream exists, and the user may read it in the list of streams.
     fn may_read_stream(
         &self,
@@ -271,6 +323,11 @@ impl Established {
     /// A notification about it.
     pub fn state_change(&self, now: Timestamp, change: StateChange) -> Option<Arc<Event>> {
         state_change::event(self, now, change)
+    }
+
+    /// An update of its datastore.
+    pub fn update(&self, now: Timestamp, update: PushUpdate) -> Option<Arc<Event>> {
+        state_change::update(self, now, update)
     }
 
     /// Adds the terms, with the encoding and the place.
@@ -301,7 +358,8 @@ impl Established {
                     receiver.leaf("excluded-event-records", &excluded.to_string());
                     receiver.leaf(
                         "state",
-                        match self.receiver.has_lost() {
+                        match self.receiver.has_lost() || self.is_suspended.load(Ordering::Relaxed)
+                        {
                             true => "suspended",
                             false => "active",
                         },

@@ -6,13 +6,11 @@ use espalier_store::Timestamp;
 use espalier_yang::InstancePath;
 
 use super::super::event::{Event, EventSource};
+use super::super::push::{PUSH, PushUpdate};
 use super::super::termination::Termination;
 use super::SUBSCRIBED;
 use super::record::Established;
 use crate::server_state::StateNodes;
-
-/// The reason of a suspension: the receiver is slower than the events.
-const SUSPENDED_REASON: &str = "unsupportable-volume";
 
 /// A change of the state of a subscription. `subscription-started` and `subscription-completed` are those of configured
 /// ones, which there are not.
@@ -20,9 +18,31 @@ const SUSPENDED_REASON: &str = "unsupportable-volume";
 pub(crate) enum StateChange {
     ReplayCompleted,
     Modified,
-    Suspended,
+    Suspended(Suspension),
     Resumed,
     Terminated(Termination),
+}
+
+/// Why a subscription is suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suspension {
+    /// The receiver is slower than the events.
+    Volume,
+    /// An update is too large.
+    UpdateTooBig,
+    /// A synchronization is too large.
+    SyncTooBig,
+}
+
+impl Suspension {
+    /// The identity of `subscription-suspended-reason` (RFC 8639 §2.7.2, RFC 8641 §5).
+    fn identity(self) -> String {
+        match self {
+            Self::Volume => format!("{SUBSCRIBED}:unsupportable-volume"),
+            Self::UpdateTooBig => format!("{PUSH}:update-too-big"),
+            Self::SyncTooBig => format!("{PUSH}:sync-too-big"),
+        }
+    }
 }
 
 impl StateChange {
@@ -30,7 +50,7 @@ impl StateChange {
         match self {
             Self::ReplayCompleted => "replay-completed",
             Self::Modified => "subscription-modified",
-            Self::Suspended => "subscription-suspended",
+            Self::Suspended(_) => "subscription-suspended",
             Self::Resumed => "subscription-resumed",
             Self::Terminated(_) => "subscription-terminated",
         }
@@ -43,15 +63,27 @@ pub(super) fn event(of: &Established, now: Timestamp, change: StateChange) -> Op
     let content = StateNodes::tree(schema, (SUBSCRIBED, change.name()), |nodes| {
         nodes.leaf("id", &of.id.0.to_string());
         let reason = match change {
-            StateChange::Suspended => SUSPENDED_REASON,
-            StateChange::Terminated(reason) => reason.identity(),
+            StateChange::Suspended(reason) => reason.identity(),
+            StateChange::Terminated(reason) => format!("{SUBSCRIBED}:{}", reason.identity()),
             StateChange::Modified => return of.add_terms(nodes),
             StateChange::ReplayCompleted | StateChange::Resumed => return,
         };
-        nodes.leaf("reason", &format!("{SUBSCRIBED}:{reason}"));
+        nodes.leaf("reason", &reason);
     });
     let content = content.nodes.into_iter().next()?;
     let (source, root) = (EventSource::Subscription, InstancePath::root());
     let event = Event::new(source, now, Arc::clone(schema), &root, content);
     Some(Arc::new(event))
+}
+
+/// The notification with an update of a datastore; `None` if the schema does not have it.
+pub(super) fn update(of: &Established, now: Timestamp, update: PushUpdate) -> Option<Arc<Event>> {
+    let schema = &of.new.schema;
+    let content = StateNodes::tree(schema, (PUSH, update.name()), |nodes| {
+        nodes.leaf("id", &of.id.0.to_string());
+    });
+    let content = content.nodes.into_iter().next()?;
+    let (source, root) = (EventSource::Subscription, InstancePath::root());
+    let event = Event::new(source, now, Arc::clone(schema), &root, content);
+    Some(Arc::new(event.with_push(of.id.0, update)))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use espalier_store::{Result, Timestamp};
 
 use super::super::filter::EventFilter;
+use super::super::push::{PushTarget, Trigger};
 use super::super::replay::Times;
 use super::super::stream::Stream;
 use crate::server_state::StateNodes;
@@ -40,10 +41,12 @@ pub(crate) struct StreamTarget {
     pub start: Option<Timestamp>,
 }
 
-/// What is subscribed to. A datastore (RFC 8641) would be another variant.
+/// What is subscribed to.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     Stream(StreamTarget),
+    /// RFC 8641.
+    Datastore(PushTarget),
 }
 
 /// The terms of a subscription. `target` and `stop` can be modified, except for the stream and the start.
@@ -54,11 +57,26 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// The event stream, if one is subscribed to.
+    pub(crate) fn stream(&self) -> Option<&StreamTarget> {
+        match &self.target {
+            Target::Stream(target) => Some(target),
+            Target::Datastore(_) => None,
+        }
+    }
+
+    /// Whether it is to the changes of a datastore.
+    pub(crate) fn is_on_change(&self) -> bool {
+        match &self.target {
+            Target::Stream(_) => false,
+            Target::Datastore(target) => matches!(target.trigger, Trigger::OnChange(_)),
+        }
+    }
+
     /// The times of the events.
     pub(in crate::notifications) fn times(&self) -> Times {
-        let Target::Stream(target) = &self.target;
         Times {
-            start: target.start,
+            start: self.stream().and_then(|target| target.start),
             stop: self.stop,
         }
     }
@@ -73,7 +91,13 @@ impl Terms {
 
     /// Adds the leafs of `subscription-policy`.
     pub fn add_to(&self, nodes: &mut StateNodes<'_>) {
-        let Target::Stream(target) = &self.target;
+        if let Some(stop) = self.stop {
+            nodes.leaf("stop-time", &time_text(stop));
+        }
+        let target = match &self.target {
+            Target::Stream(target) => target,
+            Target::Datastore(target) => return target.add_to(nodes),
+        };
         match target.filter.as_ref().map(|filter| &filter.given) {
             None => {}
             Some(GivenFilter::Name(name)) => {
@@ -87,9 +111,6 @@ impl Terms {
         nodes.leaf("stream", target.stream.name());
         if let Some(start) = target.start {
             nodes.leaf("replay-start-time", &time_text(start));
-        }
-        if let Some(stop) = self.stop {
-            nodes.leaf("stop-time", &time_text(stop));
         }
     }
 }

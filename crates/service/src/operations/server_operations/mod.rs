@@ -5,6 +5,7 @@ mod change_modules;
 mod compare;
 mod get_schema;
 mod parameters;
+mod push;
 mod server_operation;
 mod subscriptions;
 

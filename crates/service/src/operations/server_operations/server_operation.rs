@@ -4,9 +4,9 @@ use espalier_store::Result;
 use espalier_yang::data::DataTree;
 use espalier_yang::{NodeId, Schema};
 
-use super::{base, change_modules, compare, get_schema, subscriptions};
+use super::{base, change_modules, compare, get_schema, push, subscriptions};
 use crate::datastore::SessionDatastore;
-use crate::notifications::SUBSCRIBED;
+use crate::notifications::{PUSH, SUBSCRIBED};
 use crate::operations::OperationCall;
 
 /// Runs an operation for a session.
@@ -21,7 +21,7 @@ pub(crate) struct ServerOperation {
 }
 
 /// The operations, by module and name.
-const OPERATIONS: [ServerOperation; 21] = [
+const OPERATIONS: [ServerOperation; 22] = [
     of("espalier-modules", "change-modules", change_modules::run),
     of(
         "espalier-notifications",
@@ -51,6 +51,7 @@ const OPERATIONS: [ServerOperation; 21] = [
     ),
     of(SUBSCRIBED, "kill-subscription", subscriptions::kill),
     of(SUBSCRIBED, "modify-subscription", subscriptions::modify),
+    of(PUSH, "resync-subscription", push::resync),
 ];
 
 const fn of(module: &'static str, name: &'static str, run: Run) -> ServerOperation {

@@ -7,6 +7,7 @@ use espalier_yang::ErrorTag;
 use espalier_yang::data::{Content, DataTree};
 
 use super::parameters::parameter_error;
+use super::push;
 use crate::datastore::SessionDatastore;
 use crate::notifications::{
     Encoding, EventFilter, GivenFilter, Request, StreamFilter, StreamTarget, SubscriptionError,
@@ -17,14 +18,16 @@ use crate::server_state::StateNodes;
 use crate::time_text::time_text;
 
 pub(super) fn establish(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
-    let stream = of.stream(&call.argument("stream").unwrap_or_default())?;
-    let target = StreamTarget {
-        stream,
-        filter: filter(of, call, Request::Establish)?,
-        start: time(call, "replay-start-time")?,
+    let target = match push::target(of, call)? {
+        Some(target) => target,
+        None => Target::Stream(StreamTarget {
+            stream: of.stream(&call.argument("stream").unwrap_or_default())?,
+            filter: filter(of, call, Request::Establish)?,
+            start: time(call, "replay-start-time")?,
+        }),
     };
     let terms = Terms {
-        target: Target::Stream(target),
+        target,
         stop: time(call, "stop-time")?,
     };
     let (id, revised) = of.establish(&call.schema, terms, encoding(call)?)?;
@@ -39,6 +42,11 @@ pub(super) fn establish(of: &SessionDatastore, call: &OperationCall) -> Result<D
 }
 
 pub(super) fn modify(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
+    let terms = of.subscription_terms(id(call), Request::Modify)?;
+    if terms.stream().is_none() {
+        push::modify(of, call, terms)?;
+        return Ok(DataTree::default());
+    }
     let filter = filter(of, call, Request::Modify)?;
     of.modify_subscription(id(call), filter, time(call, "stop-time")?)?;
     Ok(DataTree::default())
@@ -54,13 +62,13 @@ pub(super) fn kill(of: &SessionDatastore, call: &OperationCall) -> Result<DataTr
     Ok(DataTree::default())
 }
 
-fn id(call: &OperationCall) -> SubscriptionId {
+pub(super) fn id(call: &OperationCall) -> SubscriptionId {
     let id = call.argument("id").and_then(|text| text.parse().ok());
     SubscriptionId(id.unwrap_or_default())
 }
 
 /// A time of the input. Those before 1970 cannot be represented.
-fn time(call: &OperationCall, name: &'static str) -> Result<Option<Timestamp>> {
+pub(super) fn time(call: &OperationCall, name: &'static str) -> Result<Option<Timestamp>> {
     let Some(text) = call.argument(name) else {
         return Ok(None);
     };

@@ -8,6 +8,7 @@
 //! | `plan_subtree.rs`, `plan_path.rs` | plans of subtree filters, and of XPath paths without other predicates than keys |
 //! | `plan_nodes.rs` | the plan of the nodes that any other XPath expression selects |
 //! | `reach.rs` | the part of the data of a provider that a plan reads |
+//! | `within.rs` | the part of a plan at and below one instance |
 //!
 //! The key decision: a filter becomes a plan, and one scan of the tree follows the plan, seeking from one selected key to
 //! the next (decision 0080). A read for each selected node was rejected: a filter that selects two leaves of each of
@@ -24,6 +25,7 @@ mod plan_nodes;
 mod plan_path;
 mod plan_subtree;
 mod reach;
+mod within;
 
 pub use expression::FilterExpression;
 pub use filter::Filter;
@@ -31,3 +33,4 @@ pub use plan::FILTER_PLAN_NODES_MAX;
 
 pub(in crate::tree) use plan::{ContentCondition, Instance, Plan, PlanId, PlanNode};
 pub(in crate::tree) use plan_nodes::plan_of_nodes;
+pub(in crate::tree) use within::is_leaf;

@@ -39,16 +39,6 @@ impl Plan {
         }
     }
 
-    /// Whether the instances of a plan node may include the one with these keys.
-    fn may_be(&self, id: PlanId, keys: &Keys) -> bool {
-        match (&self.node(id).instance, keys) {
-            (Instance::Keys(Keys::Values(own)), Keys::Values(values)) => {
-                own.iter().zip(values).all(|(own, value)| own == value)
-            }
-            _ => true,
-        }
-    }
-
     /// The keys of the only entry that a plan node stands for; none if there may be several.
     fn entry_keys(&self, schema: &Schema, id: PlanId) -> Keys {
         let node = self.node(id);

@@ -1,5 +1,6 @@
 //! Reading XML.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use quick_xml::events::{BytesStart, Event};
@@ -14,7 +15,7 @@ use crate::data::metadata;
 use crate::data::options::{MetadataMode, ParseError, ParseOptions, Root};
 use crate::data::sink::{Annotation, Annotations, Mark, Sink, deletes};
 use crate::error::{DataError, ErrorTag};
-use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes};
+use crate::schema::{NodeId, NodeKind, Schema, XmlPrefixes, other_modules};
 
 /// The maximum number of attributes of an element.
 pub const ATTRIBUTES_MAX: usize = 256;
@@ -310,7 +311,11 @@ impl<'a, R: Read> Reader<'a, R> {
             return self.assembler.bare(id, mark);
         }
         let scope = self.xml.resolver();
-        let prefixes = XmlPrefixes(|prefix: Option<&str>| namespace_of(scope, prefix));
+        let other = self.assembler.options.other_modules.as_deref();
+        let prefixes = XmlPrefixes(|prefix: Option<&str>| {
+            let namespace = namespace_of(scope, prefix)?;
+            Some(other_namespace(schema, other, namespace).map_or(namespace.into(), Cow::Owned))
+        });
         let value = leaf.value_type.parse(schema, &self.text, &prefixes);
         self.assembler.leaf(id, value, mark)
     }
@@ -434,6 +439,13 @@ fn namespace_of<'s>(scope: &'s NamespaceResolver, prefix: Option<&str>) -> Optio
         ResolveResult::Bound(Namespace(namespace)) => Some(namespace),
         _ => None,
     }
+}
+
+/// The namespace that stands for a module that only another schema has.
+fn other_namespace(schema: &Schema, other: Option<&Schema>, namespace: &str) -> Option<String> {
+    let other = other.filter(|_| schema.module_by_namespace(namespace).is_none())?;
+    let module = other.module_by_namespace(namespace)?;
+    Some(other_modules::namespace_of(&other.module(module).name))
 }
 
 fn is_blank(text: &str) -> bool {

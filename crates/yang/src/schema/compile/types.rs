@@ -280,8 +280,12 @@ fn canonical(compiled: ffi::Type<'_>) -> Canonical {
 /// Whether the expressions of a leaf name all modules of a server (RFC 8639 §2.2): the server's own schema has the leaf
 /// and not the modules of the data.
 fn names_any_module(node: ffi::Node<'_>) -> bool {
-    let is_of = |module: ffi::Module<'_>| module.name() == "ietf-subscribed-notifications";
-    node.name() == "stream-xpath-filter" && node.module().is_some_and(is_of)
+    let module = match node.name() {
+        "stream-xpath-filter" => "ietf-subscribed-notifications",
+        "datastore-xpath-filter" => "ietf-yang-push",
+        _ => return false,
+    };
+    node.module().is_some_and(|of| of.name() == module)
 }
 
 /// The maximum number of typedefs in a chain; libyang rejects cycles.
