@@ -63,7 +63,7 @@ pub(super) struct OperationPermit {
 
 pub(super) struct Inner {
     pub service: Service,
-    anchors: ServedAnchors,
+    pub(super) anchors: ServedAnchors,
     pub limits: NetconfLimits,
     pub intake: Intake,
     operations: Arc<Semaphore>,
