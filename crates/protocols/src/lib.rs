@@ -33,5 +33,6 @@ pub mod restconf;
 pub mod server;
 pub mod stats;
 mod stream_slots;
+mod subscription_read;
 mod xml_errors;
 mod xml_text;

@@ -194,3 +194,58 @@ fn users_of_a_server_need_a_rule_to_send() {
     let shown = run_as(&sandbox, &server, "reader", &["notifications", "--json"]).ok();
     assert!(shown.contains("\"number\":7"), "{shown}");
 }
+
+/// A command that prints updates of a datastore.
+struct Pushed(Follower);
+
+impl Pushed {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        let arguments = [&["notifications", "--json", "--push"], arguments].concat();
+        let mut command = sandbox.command(&arguments);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("started");
+        let output = child.stdout.take().expect("an output");
+        Self(Follower(child, BufReader::new(output)))
+    }
+
+    /// The content of the next update, which has this name.
+    fn next(&mut self, name: &str) -> Value {
+        let mut line = String::new();
+        self.0.1.read_line(&mut line).expect("a line");
+        let mut event: Value = serde_json::from_str(&line).expect("an event");
+        event["ietf-restconf:notification"][format!("ietf-yang-push:{name}")].take()
+    }
+}
+
+#[test]
+fn changes_of_a_datastore_are_printed_of_a_store_and_of_a_server() {
+    let sandbox = sandbox();
+    let server = sandbox.serve(&STORE);
+    let access = ["--server", &*server.url];
+    let on_change = ["running", "--filter", "/plant:pump"];
+    let mut all = [
+        Pushed::start(&sandbox, &[&on_change[..], &access].concat()),
+        Pushed::start(&sandbox, &[&on_change[..], &STORE].concat()),
+    ];
+    for pushed in &mut all {
+        let contents = pushed.next("push-update")["datastore-contents"].take();
+        assert_eq!(contents, json!({"plant:pump": [{"name": "main"}]}));
+    }
+    let set = ["set", "/plant:pump=spare"];
+    sandbox.run(&[&set[..], &access].concat()).ok();
+    for pushed in &mut all {
+        let changes = pushed.next("push-change-update")["datastore-changes"].take();
+        let edit = &changes["yang-patch"]["edit"][0];
+        assert_eq!(edit["target"], "/plant:pump=spare", "{changes}");
+    }
+    let periodic = ["operational", "--period", "1"];
+    let mut regularly = Pushed::start(&sandbox, &[&periodic[..], &STORE].concat());
+    for _ in 0..2 {
+        let contents = regularly.next("push-update")["datastore-contents"].take();
+        assert_eq!(contents["plant:pump"][1]["name"], "spare", "{contents}");
+    }
+    assert_eq!(
+        server.terminate(),
+        Some(0),
+        "it stops although data is received"
+    );
+}

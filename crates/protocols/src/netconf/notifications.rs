@@ -1,15 +1,18 @@
 //! Sends the notifications of a subscription between the messages of its session (RFC 5277 §2, RFC 8640).
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use espalier_service::notifications::{Delivery, Encoding, Polled, Subscription, completion};
 use espalier_store::{Clock as _, SystemClock};
+use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::framing::Framing;
 use super::outbox::Outbox;
+use crate::subscription_read::read;
 
 /// How often a subscription that receives nothing is polled at least.
 const POLL_INTERVAL_MAX: Duration = Duration::from_secs(5);
@@ -20,11 +23,15 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// Begins to send.
-    pub fn begin(subscription: Subscription, outbox: Outbox, framing: Framing) -> Self {
+    /// Begins to send. `replays` limits the threads that read.
+    pub fn begin(
+        subscription: Subscription,
+        (outbox, framing): (Outbox, Framing),
+        replays: Arc<Semaphore>,
+    ) -> Self {
         // A client that disconnects is not an error.
         let task = tokio::spawn(async move {
-            if let Err(error) = send_all(subscription, outbox, framing).await {
+            if let Err(error) = send_all(subscription, (outbox, framing), &replays).await {
                 tracing::debug!(%error, "the notifications of a NETCONF session ended");
             }
         });
@@ -54,8 +61,8 @@ enum Next {
 
 async fn send_all(
     mut subscription: Subscription,
-    outbox: Outbox,
-    framing: Framing,
+    (outbox, framing): (Outbox, Framing),
+    replays: &Arc<Semaphore>,
 ) -> io::Result<()> {
     loop {
         let wait = subscription.wait_max().min(POLL_INTERVAL_MAX);
@@ -73,20 +80,15 @@ async fn send_all(
                 outbox.send(framing, &text).await?;
                 subscription.session().record_notification();
             }
-            Ok(Next::MustRead) => subscription = read(subscription).await?,
+            Ok(Next::MustRead) => {
+                let turn = Arc::clone(replays).acquire_owned().await;
+                let turn = turn.map_err(io::Error::other)?;
+                subscription = read(subscription, |one| one, turn).await?;
+            }
             Ok(Next::Ended) => return Ok(()),
             Err(_) => {}
         }
     }
-}
-
-/// Reads past events on a thread that may block.
-async fn read(mut subscription: Subscription) -> io::Result<Subscription> {
-    let read = tokio::task::spawn_blocking(move || {
-        let result = subscription.read();
-        result.map(|()| subscription).map_err(io::Error::other)
-    });
-    read.await.map_err(io::Error::other)?
 }
 
 /// The message of a delivery; empty if there is none.

@@ -64,7 +64,7 @@ pub(super) struct OperationPermit {
 
 pub(super) struct Inner {
     pub service: Service,
-    anchors: ServedAnchors,
+    pub(super) anchors: ServedAnchors,
     pub limits: NetconfLimits,
     pub urls: UrlAccess,
     pub intake: Intake,

@@ -152,7 +152,11 @@ impl<R: AsyncRead + Unpin> Running<R> {
             match self.answer(request).await? {
                 Next::Continue => {}
                 Next::Notify(subscription, kind) => {
-                    let sending = Sending::begin(*subscription, self.outbox.clone(), framing);
+                    let sending = Sending::begin(
+                        *subscription,
+                        (self.outbox.clone(), framing),
+                        self.server.anchors.server().replays(),
+                    );
                     match kind {
                         Subscribed::Established => self.established.push(sending),
                         Subscribed::None | Subscribed::Created => self.created = Some(sending),

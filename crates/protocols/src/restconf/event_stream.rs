@@ -36,6 +36,7 @@ use super::resource::Methods;
 use super::response_body::{BodySender, sent_body};
 use super::routes::{HttpResponse, options};
 use crate::stream_slots::{LAST_EVENT_ID, StreamSlot, StreamSlots};
+use crate::subscription_read::read;
 
 /// The media type.
 const MEDIA: &str = "text/event-stream";
@@ -233,7 +234,7 @@ impl EventReceiver {
                 Some(Next::Send(frames)) => self.sender.send(frames).await?,
                 Some(Next::MustRead) => match self.turn().await {
                     Some(turn) => {
-                        self = self.read(turn).await?;
+                        self = read(self, |receiver| &mut receiver.subscription, turn).await?;
                         continue;
                     }
                     None => return self.sender.end().await,
@@ -266,17 +267,6 @@ impl EventReceiver {
             () = self.slots.ended() => None,
             () = self.sender.closed() => None,
         }
-    }
-
-    /// Reads past events on a thread that may block.
-    async fn read(mut self, turn: OwnedSemaphorePermit) -> io::Result<Self> {
-        let read = tokio::task::spawn_blocking(move || {
-            // Held until the page is read, even if the client is gone.
-            let _turn = turn;
-            let result = self.subscription.read();
-            result.map(|()| self).map_err(io::Error::other)
-        });
-        read.await.map_err(io::Error::other)?
     }
 }
 

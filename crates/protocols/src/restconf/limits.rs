@@ -25,7 +25,7 @@ pub struct Limits {
     pub event_streams_max: usize,
     /// Maximum number of them that one user receives.
     pub event_streams_of_user_max: usize,
-    /// Maximum number of event streams that read past events at a time; more wait.
+    /// Maximum number of subscriptions that read past events or data at a time, over RESTCONF and NETCONF; more wait.
     pub replays_max: usize,
     /// Maximum size of a query string.
     pub query_bytes_max: usize,

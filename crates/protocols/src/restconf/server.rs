@@ -24,7 +24,7 @@ pub struct RestconfServer {
     pub(super) waiting_writes: Arc<Semaphore>,
     /// Limits RPCs and actions: one permit each.
     pub(super) operations: Arc<Semaphore>,
-    /// Limits the threads that read past events: one permit each.
+    /// Limits the threads that read past events and updates of datastores: one permit each.
     pub(super) replays: Arc<Semaphore>,
     /// The event streams that are received.
     pub(super) event_streams: Arc<StreamSlots>,
@@ -59,6 +59,11 @@ impl RestconfServer {
     /// Where large bodies and messages are received.
     pub(crate) fn intake(&self) -> &Intake {
         &self.config.intake
+    }
+
+    /// Limits the threads that read for subscriptions, over RESTCONF and NETCONF.
+    pub(crate) fn replays(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.replays)
     }
 
     /// The service of the store.

@@ -53,6 +53,15 @@ pub struct Events {
     #[arg(long, value_name = "FILE", conflicts_with = "filter")]
     subtree: Option<String>,
 
+    /// Print the data of a datastore that the filter selects, and each change of it, in place of notifications (RFC 8641):
+    /// running or startup
+    #[arg(long, value_name = "DATASTORE", conflicts_with_all = ["stream", "since"])]
+    push: Option<String>,
+
+    /// With --push: print all selected data of any datastore every so many seconds
+    #[arg(long, value_name = "SECONDS", requires = "push", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    period: Option<u32>,
+
     #[command(flatten)]
     pub source_option: SourceOption,
 }
@@ -76,6 +85,13 @@ impl Events {
         let times = self.times()?;
         let subtree = self.subtree.as_deref().map(subtree).transpose()?;
         let source = self.source_option.open(settings)?;
+        if let Some(datastore) = &self.push {
+            let terms = self.push_terms(datastore, subtree, &times);
+            return match &source {
+                Source::Store(local) => self.of_store(local.establish(&terms)?),
+                Source::Server(server) => self.of_server(server, &server.establish(&terms)?),
+            };
+        }
         match (&source, subtree) {
             (Source::Store(local), subtree) => {
                 let subscription = match subtree {
@@ -136,6 +152,30 @@ impl Events {
         terms
     }
 
+    /// The input of `establish-subscription` to a datastore (RFC 8641 §4.4.1).
+    fn push_terms(&self, datastore: &str, subtree: Option<Json>, times: &Times) -> Json {
+        let mut terms = json!({
+            "ietf-yang-push:datastore": format!("ietf-datastores:{datastore}"),
+            "encoding": "encode-json",
+        });
+        match self.period {
+            Some(seconds) => {
+                terms["ietf-yang-push:periodic"] = json!({"period": seconds * 100});
+            }
+            None => terms["ietf-yang-push:on-change"] = json!({}),
+        }
+        if let Some(subtree) = subtree {
+            terms["ietf-yang-push:datastore-subtree-filter"] = subtree;
+        }
+        if let Some(filter) = &self.filter {
+            terms["ietf-yang-push:datastore-xpath-filter"] = json!(filter);
+        }
+        if let Some(stop) = times.stop {
+            terms["stop-time"] = time_text(stop).into();
+        }
+        terms
+    }
+
     /// The query parameters of a request for a stream (RFC 8040 §4.8).
     fn parameters(&self, times: &Times) -> Vec<(&'static str, String)> {
         let filter = self.filter.clone().map(|filter| ("filter", filter));
@@ -152,7 +192,9 @@ impl Events {
                 Some(Delivery::Event(event)) => {
                     let document = event.document(Encoding::Json);
                     match event.source() {
-                        EventSource::Subscription => self.of_subscription(document)?,
+                        EventSource::Subscription if !event.is_push_update() => {
+                            self.of_subscription(document)?
+                        }
                         _ => self.print(document)?,
                     }
                 }

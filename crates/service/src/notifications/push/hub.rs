@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use espalier_store::{Error, FilterRoutes, ReaderAccess, Result, TrackedFilter, Tree};
+use espalier_yang::InstancePath;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,6 +34,9 @@ struct Member {
     /// The filter; `None` if the modules were replaced since, and the subscription did not join again.
     filter: Option<Arc<TrackedFilter>>,
 }
+
+/// The number of changed nodes that are looked up together, so that receivers do not wait long for the hub.
+const PATHS_PAGE: usize = 1024;
 
 /// Access rules of a subscriber can be added at any time, so all changes that can concern it with rules are routed.
 const ROUTED: ReaderAccess = ReaderAccess::Restricted;
@@ -117,24 +121,55 @@ impl PushHub {
     /// # Errors
     /// Those of the engine; [`Error::Unknown`] if the anchor was deleted.
     pub fn advance(&self, context: &dyn EventContext) -> Result<()> {
-        let mut state = self.state.lock();
-        let tree = state.current_tree(context)?;
+        let tree = self.tree(context)?;
         let newest = tree.view()?.version()?;
-        if newest < state.reached {
+        let mut reached = self.state.lock().reached;
+        if newest < reached {
             // A backup was restored.
+            let mut state = self.state.lock();
             state.lose_all();
             state.reached = newest;
         }
-        while state.reached < newest {
-            let version = state.reached + 1;
-            match state.concerned(&tree, version) {
-                Ok(found) => state.mark(&found, version),
+        while reached < newest {
+            reached += 1;
+            let found = self.concerned(&tree, reached);
+            let mut state = self.state.lock();
+            match found {
+                Ok(found) => state.mark(&found, reached),
                 Err(Error::Pruned { .. } | Error::NoVersion { .. }) => state.lose_all(),
                 Err(error) => return Err(error),
             }
-            state.reached = version;
+            state.reached = reached;
         }
         Ok(())
+    }
+
+    /// The subscriptions that the changes of a version can concern. One that joins meanwhile reads the version by itself.
+    fn concerned(&self, tree: &Tree, version: u64) -> Result<FxHashSet<SubscriptionId>> {
+        let mut found = FxHashSet::default();
+        let rules = tree.schema().module_by_name(NACM_MODULE);
+        let mut concerns_all = false;
+        let mut paths = Vec::new();
+        tree.each_difference(version - 1, version, &mut |schema, change| {
+            let first = change.path.steps.first();
+            let module = first.map(|step| schema.node(step.node).module);
+            // Rules that change can show or hide anything.
+            match Arc::ptr_eq(schema, tree.schema()) && (module.is_none() || module != rules) {
+                true => paths.push(change.path.clone()),
+                false => concerns_all = true,
+            }
+            if paths.len() >= PATHS_PAGE {
+                self.state.lock().find(&paths, &mut found);
+                paths.clear();
+            }
+            Ok(())
+        })?;
+        let state = self.state.lock();
+        state.find(&paths, &mut found);
+        if concerns_all {
+            state.routes.all(&mut found);
+        }
+        Ok(found)
     }
 }
 
@@ -162,25 +197,10 @@ impl HubState {
         }
     }
 
-    /// The subscriptions that the changes of a version can concern.
-    fn concerned(&self, tree: &Tree, version: u64) -> Result<FxHashSet<SubscriptionId>> {
-        let mut found = FxHashSet::default();
-        let rules = tree.schema().module_by_name(NACM_MODULE);
-        let mut concerns_all = false;
-        tree.each_difference(version - 1, version, &mut |schema, change| {
-            let first = change.path.steps.first();
-            let module = first.map(|step| schema.node(step.node).module);
-            // Rules that change can show or hide anything.
-            match Arc::ptr_eq(schema, tree.schema()) && (module.is_none() || module != rules) {
-                true => self.routes.find(&change.path, &mut found),
-                false => concerns_all = true,
-            }
-            Ok(())
-        })?;
-        if concerns_all {
-            self.routes.all(&mut found);
+    fn find(&self, paths: &[InstancePath], found: &mut FxHashSet<SubscriptionId>) {
+        for path in paths {
+            self.routes.find(path, found);
         }
-        Ok(found)
     }
 
     fn mark(&self, found: &FxHashSet<SubscriptionId>, version: u64) {
