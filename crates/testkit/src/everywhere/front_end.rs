@@ -36,6 +36,11 @@ pub trait FrontEnd {
         reference.clone()
     }
 
+    /// Replaces the names of sessions in a state, if the front end gives them others.
+    fn rename_sessions(&self, state: &mut State) {
+        let _ = state;
+    }
+
     /// Is called at the start of each case.
     fn start_case(&mut self, base: Base) {
         let _ = base;

@@ -42,7 +42,10 @@ pub fn run(
                 let _ = store.run(&request);
             }
             moments.begin_step();
-            let state = store.state();
+            let mut state = store.state();
+            if let Some(front_end) = front_end.as_deref_mut() {
+                front_end.rename_sessions(&mut state);
+            }
             observations.push(Observation { outcome, state });
         }
     }

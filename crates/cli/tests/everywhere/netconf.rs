@@ -1,0 +1,498 @@
+//! NETCONF (RFC 6241, RFC 8526): the messages that any client would send, to a served store.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use espalier_terminal::single_node;
+use espalier_testkit::everywhere::{
+    Base, ContentChoice, DefaultsMode, EventFilterText, Format, FrontEnd, Limit, LockOwner,
+    Operation, Outcome, Read, Receive, Request, State,
+};
+use serde_json::{Value as Json, json};
+
+use crate::command_line::schema;
+use crate::events::{self, ESTABLISH, Message, establish_input, text_of};
+use crate::netconf_client::{BASE, Session, content};
+use crate::netconf_documents::{self as documents, Schemas};
+use crate::process::{Sandbox, Server};
+
+const DOCUMENTS: &str = "documents in JSON that are no data of the model";
+const ADDRESSES: &str = "addresses of resources";
+const NOTES: &str = "authors and comments";
+const VERSIONS: &str = "earlier versions";
+const LISTS: &str = "fields and pages";
+const LOCKS: &str = "locks of others";
+const PRIVATE: &str = "private candidates";
+const MERGED: &str = "documents that are merged into a datastore by a load";
+
+const LIMITS: [Limit; 8] = [
+    Limit {
+        name: DOCUMENTS,
+        reason: "they are sent in XML, so they must be translated",
+    },
+    Limit {
+        name: ADDRESSES,
+        reason: "a client writes the elements of a node, and cannot name one that does not exist in the model",
+    },
+    Limit {
+        name: NOTES,
+        reason: "RFC 6241 has no authors and comments of commits",
+    },
+    Limit {
+        name: VERSIONS,
+        reason: "RFC 6241 has no history",
+    },
+    Limit {
+        name: LISTS,
+        reason: "filters have neither the fields of RFC 8040 nor pages",
+    },
+    Limit {
+        name: LOCKS,
+        reason: "RFC 6241 lists locks as state data, and releases those of others by kill-session",
+    },
+    Limit {
+        name: PRIVATE,
+        reason: "not done",
+    },
+    Limit {
+        name: MERGED,
+        reason: "RFC 6241 has edit-config for it, which accepts operations",
+    },
+];
+
+/// A client with its sessions, and its server.
+pub struct Netconf<'s> {
+    sandbox: &'s Sandbox,
+    server: Server,
+    user: Option<String>,
+    /// By name, each with its place among the connections.
+    sessions: BTreeMap<&'static str, (usize, Session)>,
+    /// The number of connections.
+    connections: Cell<usize>,
+    schemas: Schemas,
+    base: Base,
+}
+
+impl<'s> Netconf<'s> {
+    /// Serves the store of a folder. Sessions are those of a user, if there is one, over SSH.
+    pub fn start(sandbox: &'s Sandbox, user: Option<&str>) -> Self {
+        let socket = ["--netconf-socket", "netconf.sock"];
+        let ssh = [
+            "--netconf-ssh",
+            "127.0.0.1:0",
+            "--netconf-host-keys",
+            "keys",
+        ];
+        let transport = user.map_or(&socket[..], |_| &ssh);
+        let store = ["--store", "embedded:store", "--allow-state-writes"];
+        Self {
+            sandbox,
+            server: sandbox.serve(&[&store, transport].concat()),
+            user: user.map(str::to_owned),
+            sessions: BTreeMap::new(),
+            connections: Cell::new(0),
+            schemas: Schemas::new(schema()),
+            base: Base::default(),
+        }
+    }
+
+    fn connect(&self) -> Session {
+        self.connections.set(self.connections.get() + 1);
+        match &self.user {
+            None => Session::over_socket(&self.sandbox.path("netconf.sock")),
+            Some(user) => {
+                let address = self.server.netconf["ssh"].as_str().expect("an address");
+                Session::over_ssh(self.sandbox, address, user)
+            }
+        }
+    }
+
+    /// The reply to an operation in a session.
+    fn request(&mut self, name: &'static str, operation: &str) -> String {
+        if !self.sessions.contains_key(name) {
+            let place = self.connections.get();
+            let session = self.connect();
+            self.sessions.insert(name, (place, session));
+        }
+        let (_, session) = self.sessions.get_mut(name).expect("a session");
+        session.request(operation)
+    }
+
+    /// The operation of a request, or the limit that it meets.
+    fn operation(&self, request: &Request) -> Result<String, &'static str> {
+        if request.author.is_some() || request.comment.is_some() {
+            return Err(NOTES);
+        }
+        if datastores(&request.operation).contains(&"private-candidate") {
+            return Err(PRIVATE);
+        }
+        match &request.operation {
+            Operation::Read(read) => self.read(read),
+            Operation::Invoke { path, input } => {
+                self.schemas.invocation(path, *input).ok_or(DOCUMENTS)
+            }
+            Operation::History { .. }
+            | Operation::Difference { .. }
+            | Operation::Rollback { .. } => Err(VERSIONS),
+            Operation::Locks { .. }
+            | Operation::Unlock {
+                owner: LockOwner::Anybody,
+                ..
+            } => Err(LOCKS),
+            Operation::Update { .. } => Err(PRIVATE),
+            operation => match self.edit(operation) {
+                Some(edit) => edit,
+                None => Ok(management(operation)),
+            },
+        }
+    }
+
+    fn read(&self, read: &Read) -> Result<String, &'static str> {
+        if read.version.is_some() {
+            return Err(VERSIONS);
+        }
+        if read.fields.is_some() || read.page.is_some() {
+            return Err(LISTS);
+        }
+        let filter = documents::filter(&self.schemas.data, read).ok_or(ADDRESSES)?;
+        let content = match read.content {
+            ContentChoice::All => None,
+            ContentChoice::Config => Some("true"),
+            ContentChoice::NonConfig => Some("false"),
+            ContentChoice::Wrong(text) => Some(text),
+        };
+        let defaults = match read.with_defaults {
+            DefaultsMode::Explicit => "explicit",
+            DefaultsMode::ReportAll => "report-all",
+            DefaultsMode::Trim => "trim",
+            DefaultsMode::ReportAllTagged => "report-all-tagged",
+            DefaultsMode::Wrong(text) => text,
+        };
+        let element = |name: &str, text: &str| format!("<{name}>{text}</{name}>");
+        let content = content.map(|text| element("config-filter", text));
+        let depth = read.depth.map(|text| element("max-depth", text));
+        let origin = read.with_origin.then(|| "<with-origin/>".to_owned());
+        let parts: String = [content, depth, origin].into_iter().flatten().collect();
+        Ok(format!(
+            "<get-data xmlns=\"{NMDA}\">{}{filter}{parts}<with-defaults xmlns=\"{WITH_DEFAULTS}\">{defaults}</with-defaults></get-data>",
+            identity(read.datastore)
+        ))
+    }
+
+    /// The operation with the data of a change; `None` if the operation is another one.
+    fn edit(&self, operation: &Operation) -> Option<Result<String, &'static str>> {
+        let schema = &self.schemas.data;
+        let (datastore, document, options) = match operation {
+            Operation::Edit {
+                datastore,
+                body,
+                default_operation,
+                test_option,
+            } => {
+                let option = |name: &str, text: &str| match text {
+                    "" => String::new(),
+                    text => format!("<{name}>{text}</{name}>"),
+                };
+                let options = [
+                    option("default-operation", default_operation),
+                    option("test-option", test_option),
+                ];
+                let document = documents::datastore_content(schema, *body).ok_or(DOCUMENTS);
+                (datastore, document, options.concat())
+            }
+            Operation::Load {
+                datastore,
+                body,
+                replaces,
+            } => {
+                let document = documents::datastore_content(schema, *body).ok_or(DOCUMENTS);
+                return Some(match replaces {
+                    false => Err(MERGED),
+                    true => document.map(|document| {
+                        format!(
+                            "<copy-config><target><{datastore}/></target><source><config>{document}</config></source></copy-config>"
+                        )
+                    }),
+                });
+            }
+            Operation::Create { datastore, .. }
+            | Operation::Replace { datastore, .. }
+            | Operation::Merge { datastore, .. } => {
+                let document = documents::resource(schema, operation).ok_or(ADDRESSES);
+                (datastore, document, NONE.to_owned())
+            }
+            Operation::Delete { datastore, target } => {
+                let document = documents::deletion(schema, target).ok_or(ADDRESSES);
+                (datastore, document, NONE.to_owned())
+            }
+            Operation::Set {
+                datastore,
+                target,
+                value,
+            } => {
+                let path = espalier_yang::InstancePath::parse_cli_path(schema, target).ok();
+                let tree = path
+                    .and_then(|path| single_node::tree_of(schema, &path, Some(value)).ok())
+                    .map(|tree| documents::print(schema, &tree));
+                (datastore, tree.ok_or(ADDRESSES), String::new())
+            }
+            _ => return None,
+        };
+        Some(document.map(|document| edit_of(datastore, &options, &document)))
+    }
+
+    /// The events of a subscription in a session of its own.
+    fn receive(&self, receive: &Receive) -> Outcome {
+        let mut session = self.connect();
+        let operation = match events::is_established(receive) {
+            true => {
+                let input = establish_input(&Receive {
+                    format: Format::Xml,
+                    ..*receive
+                });
+                let input: &'static str = input.leak();
+                let body = espalier_testkit::everywhere::Body {
+                    format: Format::Json,
+                    text: input,
+                };
+                match self.schemas.invocation(ESTABLISH, body) {
+                    Some(operation) => operation,
+                    None => return Outcome::Inexpressible(DOCUMENTS),
+                }
+            }
+            false => create_subscription(receive),
+        };
+        let reply = session.request(&operation);
+        let errors = documents::errors(&reply);
+        if !errors.is_empty() {
+            return Outcome::Failure(errors);
+        }
+        events::outcome(receive, || {
+            let document = session.receive()?;
+            let document = match receive.format {
+                Format::Xml => document,
+                Format::Json => self.schemas.notification(&document),
+            };
+            Some(Message::parse(&document, receive.format, self.base))
+        })
+    }
+}
+
+const NMDA: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
+const WITH_DEFAULTS: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
+const NONE: &str = "<default-operation>none</default-operation>";
+
+/// The datastore of an operation of RFC 8526.
+fn identity(datastore: &str) -> String {
+    format!(
+        "<datastore xmlns:ds=\"urn:ietf:params:xml:ns:yang:ietf-datastores\">ds:{datastore}</datastore>"
+    )
+}
+
+fn datastores(operation: &Operation) -> Vec<&'static str> {
+    match operation {
+        Operation::Read(read) => vec![read.datastore],
+        Operation::Edit { datastore, .. }
+        | Operation::Load { datastore, .. }
+        | Operation::Create { datastore, .. }
+        | Operation::Replace { datastore, .. }
+        | Operation::Merge { datastore, .. }
+        | Operation::Delete { datastore, .. }
+        | Operation::Set { datastore, .. }
+        | Operation::Lock { datastore, .. }
+        | Operation::Unlock { datastore, .. }
+        | Operation::Commit { datastore, .. }
+        | Operation::Validate { datastore }
+        | Operation::Discard { datastore }
+        | Operation::DeleteDatastore { datastore } => vec![datastore],
+        Operation::Copy { from, to } => vec![from, to],
+        _ => Vec::new(),
+    }
+}
+
+/// An edit of a datastore: `edit-config` for those that it has, else `edit-data`.
+fn edit_of(datastore: &str, options: &str, document: &str) -> String {
+    let config = format!("{options}<config xmlns:nc=\"{BASE}\">{document}</config>");
+    match datastore {
+        "running" | "candidate" => {
+            format!("<edit-config><target><{datastore}/></target>{config}</edit-config>")
+        }
+        _ => format!(
+            "<edit-data xmlns=\"{NMDA}\">{}{config}</edit-data>",
+            identity(datastore)
+        ),
+    }
+}
+
+/// The operations on whole datastores, and those of sessions.
+fn management(operation: &Operation) -> String {
+    let element = |name: &str, text: &Option<&str>| match text {
+        Some(text) => format!("<{name}>{text}</{name}>"),
+        None => String::new(),
+    };
+    match operation {
+        Operation::Lock { datastore, paths } if paths.is_empty() => {
+            format!("<lock><target><{datastore}/></target></lock>")
+        }
+        Operation::Lock { paths, .. } => partial_lock(paths),
+        Operation::Unlock {
+            partial: Some(id), ..
+        } => format!(
+            "<partial-unlock xmlns=\"{PARTIAL_LOCK}\"><lock-id>{id}</lock-id></partial-unlock>"
+        ),
+        Operation::Unlock { datastore, .. } => {
+            format!("<unlock><target><{datastore}/></target></unlock>")
+        }
+        Operation::Commit {
+            confirmed,
+            persist,
+            persist_id,
+            ..
+        } => {
+            let timeout = confirmed.map_or_else(String::new, |seconds| {
+                format!("<confirmed/><confirm-timeout>{seconds}</confirm-timeout>")
+            });
+            format!(
+                "<commit>{timeout}{}{}</commit>",
+                element("persist", persist),
+                element("persist-id", persist_id)
+            )
+        }
+        Operation::CancelCommit { persist_id } => format!(
+            "<cancel-commit>{}</cancel-commit>",
+            element("persist-id", persist_id)
+        ),
+        Operation::Validate { datastore } => {
+            format!("<validate><source><{datastore}/></source></validate>")
+        }
+        Operation::Discard { .. } => "<discard-changes/>".to_owned(),
+        Operation::Copy { from, to } => {
+            format!("<copy-config><target><{to}/></target><source><{from}/></source></copy-config>")
+        }
+        Operation::DeleteDatastore { datastore } => {
+            format!("<delete-config><target><{datastore}/></target></delete-config>")
+        }
+        Operation::EndSession => "<close-session/>".to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+const PARTIAL_LOCK: &str = "urn:ietf:params:xml:ns:netconf:partial-lock:1.0";
+
+fn partial_lock(paths: &[&str]) -> String {
+    let schema = schema();
+    let select = |path: &&str| {
+        let parsed = espalier_yang::InstancePath::parse_cli_path(&schema, path);
+        let path = parsed.map_or_else(
+            |_| (*path).to_owned(),
+            |path| path.to_instance_identifier(&schema),
+        );
+        format!("<select xmlns:orchard=\"urn:espalier:test:orchard\">{path}</select>")
+    };
+    let selects: String = paths.iter().map(select).collect();
+    format!("<partial-lock xmlns=\"{PARTIAL_LOCK}\">{selects}</partial-lock>")
+}
+
+fn create_subscription(receive: &Receive) -> String {
+    let time = |name: &str, moment: Option<_>| {
+        moment.map_or_else(String::new, |moment| {
+            format!("<{name}>{}</{name}>", text_of(moment))
+        })
+    };
+    let filter = match receive.filter {
+        Some(EventFilterText::XPath(text)) => format!(
+            "<filter xmlns:orchard=\"urn:espalier:test:orchard\" type=\"xpath\" select=\"{}\"/>",
+            text.replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('"', "&quot;")
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "<create-subscription xmlns=\"urn:ietf:params:xml:ns:netconf:notification:1.0\"><stream>{}</stream>{filter}{}{}</create-subscription>",
+        receive.stream,
+        time("startTime", receive.start),
+        time("stopTime", receive.stop)
+    )
+}
+
+impl FrontEnd for Netconf<'_> {
+    fn run(&mut self, request: &Request) -> Outcome {
+        if let Operation::Receive(receive) = &request.operation {
+            return self.receive(receive);
+        }
+        let operation = match self.operation(request) {
+            Ok(operation) => operation,
+            Err(limit) => return Outcome::Inexpressible(limit),
+        };
+        let reply = self.request(request.session, &operation);
+        if matches!(request.operation, Operation::EndSession) {
+            self.sessions.remove(request.session);
+        }
+        let errors = documents::errors(&reply);
+        if !errors.is_empty() {
+            return Outcome::Failure(errors);
+        }
+        match &request.operation {
+            Operation::Read(read) => documents::data(&self.schemas.data, read, &reply),
+            Operation::Invoke { path, .. } => Outcome::Success(self.schemas.output(path, &reply)),
+            Operation::Lock { paths, .. } if !paths.is_empty() => {
+                let id = content(&reply, "lock-id").and_then(|text| text.parse::<u32>().ok());
+                Outcome::Success(json!({"id": id}))
+            }
+            _ => Outcome::Success(Json::Null),
+        }
+    }
+
+    fn limits(&self) -> &'static [Limit] {
+        &LIMITS
+    }
+
+    fn start_case(&mut self, base: Base) {
+        self.sessions.clear();
+        self.base = base;
+    }
+
+    /// The server names sessions by their connections: `netconf-STARTED-PROCESS-PLACE`.
+    fn rename_sessions(&self, state: &mut State) {
+        for locks in &mut state.locks {
+            for (name, (place, _)) in &self.sessions {
+                let Some((before, rest)) = locks.split_once("netconf-") else {
+                    continue;
+                };
+                let end = rest.find('"').expect("the end of a text");
+                if rest[..end].ends_with(&format!("-{place}")) {
+                    *locks = format!("{before}{name}{}", &rest[end..]);
+                }
+            }
+        }
+    }
+}
+
+/// The limits and prescribed forms, without a server.
+pub struct Rules;
+
+impl FrontEnd for Rules {
+    fn run(&mut self, _: &Request) -> Outcome {
+        unreachable!("the rules run nothing")
+    }
+
+    fn limits(&self) -> &'static [Limit] {
+        &LIMITS
+    }
+
+    /// A change is only `ok` (RFC 6241 §4.4).
+    fn expected(&self, request: &Request, reference: &Outcome) -> Outcome {
+        let has_result = matches!(
+            request.operation,
+            Operation::Read(_)
+                | Operation::Invoke { .. }
+                | Operation::Receive(_)
+                | Operation::Lock { .. }
+        );
+        match reference {
+            Outcome::Success(_) if !has_result => Outcome::Success(Json::Null),
+            other => other.clone(),
+        }
+    }
+}
