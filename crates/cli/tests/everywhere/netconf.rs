@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use espalier_terminal::single_node;
 use espalier_testkit::everywhere::{
-    Base, ContentChoice, DefaultsMode, EventFilterText, Format, FrontEnd, Limit, LockOwner,
-    Operation, Outcome, Read, Receive, Request, State,
+    Base, Body, ContentChoice, DefaultsMode, EventFilterText, Format, FrontEnd, Limit, LockOwner,
+    Operation, Outcome, Read, Receive, ReportedError, Request, State,
 };
+use espalier_yang::Schema;
 use serde_json::{Value as Json, json};
 
 use crate::command_line::schema;
@@ -24,8 +25,10 @@ const LISTS: &str = "fields and pages";
 const LOCKS: &str = "locks of others";
 const PRIVATE: &str = "private candidates";
 const MERGED: &str = "documents that are merged into a datastore by a load";
+const MALFORMED: &str = "documents that are not well-formed XML";
+const COPIES: &str = "copies of datastores that RFC 6241 does not have";
 
-const LIMITS: [Limit; 8] = [
+const LIMITS: [Limit; 10] = [
     Limit {
         name: DOCUMENTS,
         reason: "they are sent in XML, so they must be translated",
@@ -57,6 +60,14 @@ const LIMITS: [Limit; 8] = [
     Limit {
         name: MERGED,
         reason: "RFC 6241 has edit-config for it, which accepts operations",
+    },
+    Limit {
+        name: MALFORMED,
+        reason: "the message is not well-formed either, which ends the session",
+    },
+    Limit {
+        name: COPIES,
+        reason: "copy-config has no parameter for them",
     },
 ];
 
@@ -140,6 +151,9 @@ impl<'s> Netconf<'s> {
                 ..
             } => Err(LOCKS),
             Operation::Update { .. } => Err(PRIVATE),
+            Operation::Copy { from, to } if ![from, to].iter().all(|name| is_of_base(name)) => {
+                Err(COPIES)
+            }
             operation => match self.edit(operation) {
                 Some(edit) => edit,
                 None => Ok(management(operation)),
@@ -197,15 +211,14 @@ impl<'s> Netconf<'s> {
                     option("default-operation", default_operation),
                     option("test-option", test_option),
                 ];
-                let document = documents::datastore_content(schema, *body).ok_or(DOCUMENTS);
-                (datastore, document, options.concat())
+                (datastore, content_of(schema, *body), options.concat())
             }
             Operation::Load {
                 datastore,
                 body,
                 replaces,
             } => {
-                let document = documents::datastore_content(schema, *body).ok_or(DOCUMENTS);
+                let document = content_of(schema, *body);
                 return Some(match replaces {
                     false => Err(MERGED),
                     true => document.map(|document| {
@@ -241,6 +254,33 @@ impl<'s> Netconf<'s> {
         Some(document.map(|document| edit_of(datastore, &options, &document)))
     }
 
+    /// An error with the name of the session that has a lock in place of its number, as the library has it.
+    fn with_named_holder(&self, mut error: ReportedError) -> ReportedError {
+        let id = error.info["session-id"].as_str();
+        let mut sessions = self.sessions.iter();
+        let holder = sessions.find(|(_, (_, session))| Some(&*session.id) == id);
+        if let Some((name, (place, _))) = holder {
+            let name = self.owner(name);
+            error.info["session-id"] = name.clone().into();
+            let own = error.message.find(&self.owner("netconf-"));
+            let end = format!("-{place}”");
+            if let (Some(begin), Some(end)) =
+                (own, error.message.find(&end).map(|at| at + end.len()))
+            {
+                error.message.replace_range(begin..end, &format!("{name}”"));
+            }
+        }
+        error
+    }
+
+    /// The owner of the locks of a session with a name.
+    fn owner(&self, name: &str) -> String {
+        match &self.user {
+            Some(user) => format!("{user}/{name}"),
+            None => name.to_owned(),
+        }
+    }
+
     /// The events of a subscription in a session of its own.
     fn receive(&self, receive: &Receive) -> Outcome {
         let mut session = self.connect();
@@ -251,7 +291,7 @@ impl<'s> Netconf<'s> {
                     ..*receive
                 });
                 let input: &'static str = input.leak();
-                let body = espalier_testkit::everywhere::Body {
+                let body = Body {
                     format: Format::Json,
                     text: input,
                 };
@@ -267,20 +307,45 @@ impl<'s> Netconf<'s> {
         if !errors.is_empty() {
             return Outcome::Failure(errors);
         }
+        let mut ends = events::end_of_replay(receive).len();
         events::outcome(receive, || {
+            if ends == 0 {
+                // The session goes on, without notifications.
+                let reply = session.request(EMPTY_READ);
+                assert!(reply.contains("rpc-reply"), "{reply}");
+                return None;
+            }
             let document = session.receive()?;
             let document = match receive.format {
                 Format::Xml => document,
                 Format::Json => self.schemas.notification(&document),
             };
-            Some(Message::parse(&document, receive.format, self.base))
+            let message = Message::parse(&document, receive.format, self.base);
+            ends -= usize::from(!matches!(message, Message::Event(_)));
+            Some(message)
         })
     }
 }
 
+/// A read of nothing.
+const EMPTY_READ: &str = "<get-config><source><running/></source><filter/></get-config>";
+
 const NMDA: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
 const WITH_DEFAULTS: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
 const NONE: &str = "<default-operation>none</default-operation>";
+
+/// The data of a document as XML, or the limit that it meets.
+fn content_of(schema: &Schema, body: Body) -> Result<String, &'static str> {
+    match body.format {
+        Format::Xml if !documents::is_well_formed(schema, body.text) => Err(MALFORMED),
+        _ => documents::datastore_content(schema, (body.format, body.text)).ok_or(DOCUMENTS),
+    }
+}
+
+/// Whether a datastore is one of RFC 6241.
+fn is_of_base(datastore: &str) -> bool {
+    ["running", "candidate", "startup"].contains(&datastore)
+}
 
 /// The datastore of an operation of RFC 8526.
 fn identity(datastore: &str) -> String {
@@ -431,7 +496,10 @@ impl FrontEnd for Netconf<'_> {
         }
         let errors = documents::errors(&reply);
         if !errors.is_empty() {
-            return Outcome::Failure(errors);
+            let named = errors
+                .into_iter()
+                .map(|error| self.with_named_holder(error));
+            return Outcome::Failure(named.collect());
         }
         match &request.operation {
             Operation::Read(read) => documents::data(&self.schemas.data, read, &reply),
@@ -457,12 +525,16 @@ impl FrontEnd for Netconf<'_> {
     fn rename_sessions(&self, state: &mut State) {
         for locks in &mut state.locks {
             for (name, (place, _)) in &self.sessions {
-                let Some((before, rest)) = locks.split_once("netconf-") else {
+                let Some(begin) = locks.find(&self.owner("netconf-")) else {
                     continue;
                 };
-                let end = rest.find('"').expect("the end of a text");
-                if rest[..end].ends_with(&format!("-{place}")) {
-                    *locks = format!("{before}{name}{}", &rest[end..]);
+                let end = locks[begin..].find('"').expect("the end of a text") + begin;
+                if locks[begin..end].ends_with(&format!("-{place}")) {
+                    let name = match *name {
+                        "" => String::new(),
+                        name => self.owner(name),
+                    };
+                    locks.replace_range(begin..end, &name);
                 }
             }
         }
@@ -490,9 +562,21 @@ impl FrontEnd for Rules {
                 | Operation::Receive(_)
                 | Operation::Lock { .. }
         );
-        match reference {
-            Outcome::Success(_) if !has_result => Outcome::Success(Json::Null),
-            other => other.clone(),
+        match (reference, &request.operation) {
+            (Outcome::Success(_), _) if !has_result => Outcome::Success(Json::Null),
+            // An expression selects no hidden nodes (RFC 5717 §2.4.1).
+            (Outcome::Failure(errors), Operation::Lock { paths, .. })
+                if !paths.is_empty() && errors[0].message == "access denied: read" =>
+            {
+                Outcome::Failure(vec![ReportedError {
+                    kind: "protocol".to_owned(),
+                    tag: "operation-failed".to_owned(),
+                    app_tag: Some("no-matches".to_owned()),
+                    message: "the expressions select no node".to_owned(),
+                    ..ReportedError::default()
+                }])
+            }
+            (other, _) => other.clone(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::library::PASSWORD;
 use crate::process::Sandbox;
@@ -14,6 +15,9 @@ pub const BASE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
 
 /// The end of a message.
 const END: &str = "]]>]]>";
+
+/// The longest time that a message may take.
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// A session.
 pub struct Session {
@@ -30,6 +34,9 @@ impl Session {
     /// A session over the socket of a server.
     pub fn over_socket(path: &std::path::Path) -> Self {
         let stream = UnixStream::connect(path).expect("a socket");
+        stream
+            .set_read_timeout(Some(WAIT_MAX))
+            .expect("a read timeout");
         let input = Box::new(stream.try_clone().expect("a stream"));
         Self::begin(input, Box::new(stream), None)
     }

@@ -8,11 +8,11 @@ use espalier_testkit::everywhere::{
     Body, Format, Operation, Outcome, Read, ReportedError, notifications_model,
 };
 use espalier_yang::data::{
-    Content, DataNode, DataTree, Envelope, MetadataMode, ParseOptions, PrintOptions, Root,
-    TreeBuilder, json, xml,
+    Content, DataNode, DataTree, Envelope, MetadataMode, ParseError, ParseOptions, PrintOptions,
+    Root, TreeBuilder, json, xml,
 };
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema, Value};
+use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId, NodeKind, Schema, Value};
 use serde_json::{Value as Json, json};
 
 use crate::netconf_client::{content, unescaped};
@@ -61,11 +61,7 @@ impl Schemas {
         let parameters = match (input.text, input.format) {
             ("", _) => String::new(),
             (text, Format::Xml) => content(text, "input")?.to_owned(),
-            (text, Format::Json) => {
-                let root = Root::Resource(input_of(schema, path.target()?)?);
-                let tree = parse(schema, root, (Format::Json, text), &path)?;
-                content(&print(schema, &tree), "input")?.to_owned()
-            }
+            (text, Format::Json) => self.parameters(schema, &path, text)?,
         };
         let name = &operation.name;
         let element = format!(
@@ -81,6 +77,27 @@ impl Schemas {
                 ))
             }
         }
+    }
+
+    /// The parameters in an input in JSON. `config` has data of the anchor.
+    fn parameters(&self, schema: &Schema, path: &InstancePath, text: &str) -> Option<String> {
+        let mut input: Json = serde_json::from_str(text).ok()?;
+        let members = input.as_object_mut()?.values_mut().next()?;
+        let config = members.as_object_mut()?.remove("config");
+        let config = match config {
+            Some(config) => {
+                let document = (Format::Json, &*config.to_string());
+                format!(
+                    "<config>{}</config>",
+                    datastore_content(&self.data, document)?
+                )
+            }
+            None => String::new(),
+        };
+        let root = Root::Resource(input_of(schema, path.target()?)?);
+        let tree = parse(schema, root, (Format::Json, &input.to_string()), path)?;
+        let parameters = print(schema, &tree);
+        Some(content(&parameters, "input")?.to_owned() + &config)
     }
 
     /// The output of an operation as JSON; null without one.
@@ -113,12 +130,67 @@ impl Schemas {
             let (_, namespace) = name.split_once("xmlns=\"")?;
             let module = schema.module_by_namespace(namespace.split_once('"')?.0)?;
             let node = schema.child(None, module, &name[..end])?;
-            let tree = parse(schema, Root::Resource(node), (Format::Xml, event), &place)?;
-            Some(to_json(schema, &tree))
+            match schema.node(node).kind {
+                NodeKind::Notification => {
+                    let tree = parse(schema, Root::Resource(node), (Format::Xml, event), &place)?;
+                    Some(to_json(schema, &tree))
+                }
+                _ => nested(schema, node, event),
+            }
         });
         let mut document = members.next().unwrap_or_else(|| panic!("no event: {text}"));
         document["eventTime"] = time.into();
         json!({"ietf-restconf:notification": document}).to_string()
+    }
+}
+
+/// A notification inside an entry of a list, as JSON.
+fn nested(schema: &Schema, list: NodeId, event: &str) -> Option<Json> {
+    let place = InstancePath::root();
+    let children = schema.node(list).children.iter().copied();
+    let (inner, begin) = children
+        .filter(|&child| matches!(schema.node(child).kind, NodeKind::Notification))
+        .find_map(|child| {
+            let begin = event.find(&format!("<{}", schema.node(child).name))?;
+            Some((child, begin))
+        })?;
+    let node = schema.node(inner);
+    let start = format!("<{}", node.name);
+    let end = event.rfind("</")?;
+    let namespace = &schema.module(node.module).namespace;
+    let text = event[begin..end].replacen(&start, &format!("{start} xmlns=\"{namespace}\""), 1);
+    let notification = parse(schema, Root::Resource(inner), (Format::Xml, &text), &place)?;
+    let mut notification = to_json(schema, &notification);
+    let entry = format!(
+        "{}{}",
+        &event[..begin],
+        &event[end..event.find("</notification>").unwrap_or(event.len())]
+    );
+    let entry = parse(schema, Root::Resource(list), (Format::Xml, &entry), &place)?;
+    let mut document = to_json(schema, &entry);
+    let entries = document.as_object_mut()?.values_mut().next()?;
+    let content = notification.as_object_mut()?.values_mut().next()?.take();
+    entries[0][&*node.name] = content;
+    Some(document)
+}
+
+/// Whether a document is well-formed XML.
+pub fn is_well_formed(schema: &Schema, text: &str) -> bool {
+    let mut builder = TreeBuilder::new();
+    let options = ParseOptions::default();
+    let parsed = xml::parse(
+        schema,
+        Root::Datastore,
+        text.as_bytes(),
+        &mut builder,
+        &options,
+    );
+    match parsed {
+        Err(ParseError::Invalid(errors)) => {
+            let mut errors = errors.iter();
+            errors.all(|error| error.tag != ErrorTag::MalformedMessage)
+        }
+        _ => true,
     }
 }
 
@@ -159,17 +231,12 @@ fn to_json(schema: &Schema, tree: &DataTree) -> Json {
 }
 
 /// The content of a datastore, as XML. What is no data of the model in JSON is `None`; XML is sent as it is.
-pub fn datastore_content(schema: &Schema, body: Body) -> Option<String> {
-    match body.format {
-        Format::Xml => Some(body.text.to_owned()),
+pub fn datastore_content(schema: &Schema, (format, text): (Format, &str)) -> Option<String> {
+    match format {
+        Format::Xml => Some(text.to_owned()),
         Format::Json => {
-            let root = Root::Datastore;
-            let tree = parse(
-                schema,
-                root,
-                (Format::Json, body.text),
-                &InstancePath::root(),
-            )?;
+            let document = (Format::Json, text);
+            let tree = parse(schema, Root::Datastore, document, &InstancePath::root())?;
             Some(print(schema, &tree))
         }
     }
@@ -262,9 +329,12 @@ pub fn data(schema: &Schema, read: &Read, reply: &str) -> Outcome {
     );
     let tree = parse(schema, Root::Datastore, (Format::Xml, &text), &place);
     let tree = tree.unwrap_or_else(|| panic!("no data: {inner}"));
-    let Some(nodes) = selected(tree.nodes, &path) else {
+    let Some(mut nodes) = selected(tree.nodes, &path) else {
         return Outcome::Missing;
     };
+    if let Some(depth) = read.depth.and_then(|depth| depth.parse().ok()) {
+        cut_keys(schema, &mut nodes, depth);
+    }
     let tree = DataTree { nodes };
     Outcome::Success(match read.format {
         Format::Json => to_json(schema, &tree),
@@ -295,6 +365,23 @@ fn selected(mut nodes: Vec<DataNode>, path: &InstancePath) -> Option<Vec<DataNod
         }
     }
     Some(nodes)
+}
+
+/// Removes what a filtered read sends at any depth: the keys of entries.
+fn cut_keys(schema: &Schema, nodes: &mut Vec<DataNode>, depth: u32) {
+    if depth == 0 {
+        let is_key = |node: &DataNode| {
+            let parent = schema.node(node.node).parent;
+            parent.is_some_and(|list| schema.node(list).keys().contains(&node.node))
+        };
+        assert!(nodes.iter().all(is_key), "{nodes:?} is below the depth");
+        nodes.clear();
+    }
+    for node in nodes {
+        if let Content::Inner(children) = &mut node.content {
+            cut_keys(schema, children, depth.saturating_sub(1));
+        }
+    }
 }
 
 fn children(node: DataNode) -> Vec<DataNode> {
