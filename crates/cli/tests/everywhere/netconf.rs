@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use espalier_terminal::single_node;
 use espalier_testkit::everywhere::{
@@ -27,8 +28,12 @@ const PRIVATE: &str = "private candidates";
 const MERGED: &str = "documents that are merged into a datastore by a load";
 const MALFORMED: &str = "documents that are not well-formed XML";
 const COPIES: &str = "copies of datastores that RFC 6241 does not have";
+const WHOLE: &str = "edits that replace the nodes of a document";
+const TESTED: &str = "edits of a candidate that are tested first";
+const TOP: &str = "a datastore without its nodes";
+const TRIMMED: &str = "a leaf that has its default, where these are left out";
 
-const LIMITS: [Limit; 10] = [
+const LIMITS: [Limit; 14] = [
     Limit {
         name: DOCUMENTS,
         reason: "they are sent in XML, so they must be translated",
@@ -69,6 +74,22 @@ const LIMITS: [Limit; 10] = [
         name: COPIES,
         reason: "copy-config has no parameter for them",
     },
+    Limit {
+        name: WHOLE,
+        reason: "the default operation replace is that of the whole datastore (RFC 6241 §7.2)",
+    },
+    Limit {
+        name: TESTED,
+        reason: "constraints of a candidate are validated when it is committed",
+    },
+    Limit {
+        name: TOP,
+        reason: "max-depth counts from the nodes below the datastore",
+    },
+    Limit {
+        name: TRIMMED,
+        reason: "a filter selects no more than the reply may have; a resource of RFC 8040 is what was named",
+    },
 ];
 
 /// A client with its sessions, and its server.
@@ -76,6 +97,8 @@ pub struct Netconf<'s> {
     sandbox: &'s Sandbox,
     server: Server,
     user: Option<String>,
+    /// The user of the sessions: over a Unix socket that of this process.
+    peer: String,
     /// By name, each with its place among the connections.
     sessions: BTreeMap<&'static str, (usize, Session)>,
     /// The number of connections.
@@ -100,6 +123,7 @@ impl<'s> Netconf<'s> {
             sandbox,
             server: sandbox.serve(&[&store, transport].concat()),
             user: user.map(str::to_owned),
+            peer: user.map_or_else(own_user, str::to_owned),
             sessions: BTreeMap::new(),
             connections: Cell::new(0),
             schemas: Schemas::new(schema()),
@@ -168,6 +192,11 @@ impl<'s> Netconf<'s> {
         if read.fields.is_some() || read.page.is_some() {
             return Err(LISTS);
         }
+        if read.with_defaults == DefaultsMode::Trim
+            && documents::is_leaf_with_default(&self.schemas.data, read.path)
+        {
+            return Err(TRIMMED);
+        }
         let filter = documents::filter(&self.schemas.data, read).ok_or(ADDRESSES)?;
         let content = match read.content {
             ContentChoice::All => None,
@@ -184,7 +213,8 @@ impl<'s> Netconf<'s> {
         };
         let element = |name: &str, text: &str| format!("<{name}>{text}</{name}>");
         let content = content.map(|text| element("config-filter", text));
-        let depth = read.depth.map(|text| element("max-depth", text));
+        let depth = documents::max_depth(read).map_err(|documents::NoNodes| TOP)?;
+        let depth = depth.map(|text| element("max-depth", &text));
         let origin = read.with_origin.then(|| "<with-origin/>".to_owned());
         let parts: String = [content, depth, origin].into_iter().flatten().collect();
         Ok(format!(
@@ -203,6 +233,12 @@ impl<'s> Netconf<'s> {
                 default_operation,
                 test_option,
             } => {
+                if *default_operation == "replace" {
+                    return Some(Err(WHOLE));
+                }
+                if *datastore == "candidate" && *test_option == "test-then-set" {
+                    return Some(Err(TESTED));
+                }
                 let option = |name: &str, text: &str| match text {
                     "" => String::new(),
                     text => format!("<{name}>{text}</{name}>"),
@@ -259,25 +295,39 @@ impl<'s> Netconf<'s> {
         let id = error.info["session-id"].as_str();
         let mut sessions = self.sessions.iter();
         let holder = sessions.find(|(_, (_, session))| Some(&*session.id) == id);
-        if let Some((name, (place, _))) = holder {
-            let name = self.owner(name);
-            error.info["session-id"] = name.clone().into();
-            let own = error.message.find(&self.owner("netconf-"));
-            let end = format!("-{place}”");
-            if let (Some(begin), Some(end)) =
-                (own, error.message.find(&end).map(|at| at + end.len()))
-            {
-                error.message.replace_range(begin..end, &format!("{name}”"));
-            }
+        if let Some((name, _)) = holder {
+            error.info["session-id"] = self.owner(name).into();
         }
+        error.message = self.renamed(&error.message);
         error
+    }
+
+    /// A text with the names of the table for sessions. The server names them by their connections:
+    /// `USER/netconf-STARTED-PROCESS-PLACE`.
+    fn renamed(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        let start = format!("{}/netconf-", self.peer);
+        while let Some(begin) = text.find(&start) {
+            let is_end = |c: char| !c.is_ascii_digit() && c != '-';
+            let after = begin + start.len();
+            let end = text[after..]
+                .find(is_end)
+                .map_or(text.len(), |end| after + end);
+            let (_, place) = text[..end].rsplit_once('-').expect("a place");
+            let mut sessions = self.sessions.iter();
+            let session = sessions.find(|(_, (own, _))| own.to_string() == place);
+            let name = session.map(|(name, _)| self.owner(name));
+            text.replace_range(begin..end, &name.expect("a session of the case"));
+        }
+        text
     }
 
     /// The owner of the locks of a session with a name.
     fn owner(&self, name: &str) -> String {
-        match &self.user {
-            Some(user) => format!("{user}/{name}"),
-            None => name.to_owned(),
+        match (&self.user, name) {
+            (_, "") => String::new(),
+            (Some(user), name) => format!("{user}/{name}"),
+            (None, name) => name.to_owned(),
         }
     }
 
@@ -315,7 +365,14 @@ impl<'s> Netconf<'s> {
                 assert!(reply.contains("rpc-reply"), "{reply}");
                 return None;
             }
-            let document = session.receive()?;
+            let mut document = session.receive()?;
+            for leaf in ["author", "username"] {
+                // As in `rename_sessions`.
+                if self.user.is_none() {
+                    let text = |name: &str| format!("<{leaf}>{name}</{leaf}>");
+                    document = document.replace(&text(&self.peer), &text(ANONYMOUS));
+                }
+            }
             let document = match receive.format {
                 Format::Xml => document,
                 Format::Json => self.schemas.notification(&document),
@@ -325,6 +382,16 @@ impl<'s> Netconf<'s> {
             Some(message)
         })
     }
+}
+
+/// The author of changes without a user.
+const ANONYMOUS: &str = "espalier";
+
+/// The name of the user of this process.
+fn own_user() -> String {
+    let output = Command::new("id").arg("-un").output().expect("a user");
+    let name = String::from_utf8(output.stdout).expect("UTF-8");
+    name.trim().to_owned()
 }
 
 /// A read of nothing.
@@ -354,6 +421,14 @@ fn identity(datastore: &str) -> String {
     )
 }
 
+/// A datastore among the parameters of RFC 6241; RFC 8526 §3.2 has the others.
+fn place(datastore: &str) -> String {
+    match is_of_base(datastore) {
+        true => format!("<{datastore}/>"),
+        false => identity(datastore).replacen(' ', &format!(" xmlns=\"{NMDA}\" "), 1),
+    }
+}
+
 fn datastores(operation: &Operation) -> Vec<&'static str> {
     match operation {
         Operation::Read(read) => vec![read.datastore],
@@ -372,6 +447,19 @@ fn datastores(operation: &Operation) -> Vec<&'static str> {
         | Operation::DeleteDatastore { datastore } => vec![datastore],
         Operation::Copy { from, to } => vec![from, to],
         _ => Vec::new(),
+    }
+}
+
+/// Whether an operation is an edit of a datastore that only `edit-data` has.
+fn is_edit_data(operation: &Operation) -> bool {
+    match operation {
+        Operation::Edit { datastore, .. }
+        | Operation::Create { datastore, .. }
+        | Operation::Replace { datastore, .. }
+        | Operation::Merge { datastore, .. }
+        | Operation::Delete { datastore, .. }
+        | Operation::Set { datastore, .. } => !["running", "candidate"].contains(datastore),
+        _ => false,
     }
 }
 
@@ -397,7 +485,7 @@ fn management(operation: &Operation) -> String {
     };
     match operation {
         Operation::Lock { datastore, paths } if paths.is_empty() => {
-            format!("<lock><target><{datastore}/></target></lock>")
+            format!("<lock><target>{}</target></lock>", place(datastore))
         }
         Operation::Lock { paths, .. } => partial_lock(paths),
         Operation::Unlock {
@@ -406,7 +494,7 @@ fn management(operation: &Operation) -> String {
             "<partial-unlock xmlns=\"{PARTIAL_LOCK}\"><lock-id>{id}</lock-id></partial-unlock>"
         ),
         Operation::Unlock { datastore, .. } => {
-            format!("<unlock><target><{datastore}/></target></unlock>")
+            format!("<unlock><target>{}</target></unlock>", place(datastore))
         }
         Operation::Commit {
             confirmed,
@@ -428,7 +516,7 @@ fn management(operation: &Operation) -> String {
             element("persist-id", persist_id)
         ),
         Operation::Validate { datastore } => {
-            format!("<validate><source><{datastore}/></source></validate>")
+            format!("<validate><source>{}</source></validate>", place(datastore))
         }
         Operation::Discard { .. } => "<discard-changes/>".to_owned(),
         Operation::Copy { from, to } => {
@@ -521,22 +609,13 @@ impl FrontEnd for Netconf<'_> {
         self.base = base;
     }
 
-    /// The server names sessions by their connections: `netconf-STARTED-PROCESS-PLACE`.
     fn rename_sessions(&self, state: &mut State) {
         for locks in &mut state.locks {
-            for (name, (place, _)) in &self.sessions {
-                let Some(begin) = locks.find(&self.owner("netconf-")) else {
-                    continue;
-                };
-                let end = locks[begin..].find('"').expect("the end of a text") + begin;
-                if locks[begin..end].ends_with(&format!("-{place}")) {
-                    let name = match *name {
-                        "" => String::new(),
-                        name => self.owner(name),
-                    };
-                    locks.replace_range(begin..end, &name);
-                }
-            }
+            *locks = self.renamed(locks);
+        }
+        if self.user.is_none() && state.newest.author == self.peer {
+            // Without users, the library has the name of the program.
+            state.newest.author = ANONYMOUS.to_owned();
         }
     }
 }
@@ -575,6 +654,18 @@ impl FrontEnd for Rules {
                     message: "the expressions select no node".to_owned(),
                     ..ReportedError::default()
                 }])
+            }
+            // RFC 8526 §3.1.2: such a datastore is no valid value of the parameter.
+            (Outcome::Failure(errors), operation)
+                if errors[0].tag == "operation-not-supported" && is_edit_data(operation) =>
+            {
+                let errors = errors.iter().map(|error| ReportedError {
+                    kind: "protocol".to_owned(),
+                    tag: "invalid-value".to_owned(),
+                    info: json!({"bad-element": "datastore"}),
+                    ..error.clone()
+                });
+                Outcome::Failure(errors.collect())
             }
             (other, _) => other.clone(),
         }

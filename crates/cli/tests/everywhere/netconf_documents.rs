@@ -8,11 +8,11 @@ use espalier_testkit::everywhere::{
     Body, Format, Operation, Outcome, Read, ReportedError, notifications_model,
 };
 use espalier_yang::data::{
-    Content, DataNode, DataTree, Envelope, MetadataMode, ParseError, ParseOptions, PrintOptions,
-    Root, TreeBuilder, json, xml,
+    Annotation, Content, DataNode, DataTree, Envelope, MetadataMode, ParseError, ParseOptions,
+    PrintOptions, Root, TreeBuilder, json, xml,
 };
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId, NodeKind, Schema, Value};
+use espalier_yang::{ErrorTag, InstancePath, Keys, NodeId, NodeKind, Schema, Step, Value};
 use serde_json::{Value as Json, json};
 
 use crate::netconf_client::{content, unescaped};
@@ -31,9 +31,16 @@ pub struct Schemas {
 impl Schemas {
     /// Those of a server with the model of the table.
     pub fn new(data: Arc<Schema>) -> Self {
+        let changes = espalier_service::modules::module("ietf-netconf-notifications");
+        let texts = [
+            espalier_testkit::everywhere::model(),
+            notifications_model(),
+            changes.expect("a module").text,
+        ];
         let source = SchemaSource {
-            modules: ModuleSource::from_text(notifications_model())
+            modules: texts
                 .into_iter()
+                .filter_map(ModuleSource::from_text)
                 .collect(),
             ..SchemaSource::default()
         };
@@ -123,7 +130,7 @@ impl Schemas {
         let time = content(inner, "eventTime").expect("a time");
         let (_, event) = inner.split_once("</eventTime>").expect("an event");
         let place = InstancePath::root();
-        let schemas = [&self.data, &self.server, &self.events].into_iter();
+        let schemas = [&self.events, &self.server].into_iter();
         let mut members = schemas.filter_map(|schema| {
             let (_, name) = event.split_once('<')?;
             let end = name.find([' ', '>', '/'])?;
@@ -279,6 +286,9 @@ pub fn deletion(schema: &Schema, target: &str) -> Option<String> {
     if (node.is_list() || node.is_leaf_list()) && last.keys == Keys::None {
         return None;
     }
+    if is_key(schema, last.node) {
+        return None;
+    }
     let element = within(
         schema,
         &InstancePath {
@@ -294,6 +304,10 @@ pub fn deletion(schema: &Schema, target: &str) -> Option<String> {
 /// A filter that selects a node.
 pub fn filter(schema: &Schema, read: &Read) -> Option<String> {
     let path = InstancePath::parse_cli_path(schema, read.path).ok()?;
+    if path.steps.iter().any(has_both_quotes) {
+        let element = within(schema, &path, "");
+        return Some(format!("<subtree-filter>{element}</subtree-filter>"));
+    }
     let expression = match (path.is_root(), read.datastore) {
         // Without the state of the server.
         (true, "operational") => "/orchard:*".to_owned(),
@@ -309,6 +323,17 @@ pub fn filter(schema: &Schema, read: &Read) -> Option<String> {
     Some(format!(
         "<xpath-filter{namespaces}>{expression}</xpath-filter>"
     ))
+}
+
+/// Whether a key of a step has both kinds of quotes: XPath 1.0 has no literal for it.
+fn has_both_quotes(step: &Step) -> bool {
+    let Keys::Values(values) = &step.keys else {
+        return false;
+    };
+    values.iter().any(|value| {
+        let text = value.to_string();
+        text.contains('"') && text.contains('\'')
+    })
 }
 
 fn escaped(text: &str) -> String {
@@ -332,7 +357,8 @@ pub fn data(schema: &Schema, read: &Read, reply: &str) -> Outcome {
     let Some(mut nodes) = selected(tree.nodes, &path) else {
         return Outcome::Missing;
     };
-    if let Some(depth) = read.depth.and_then(|depth| depth.parse().ok()) {
+    if let Some(depth) = read.depth.and_then(|depth| depth.parse::<u32>().ok()) {
+        let depth = depth - u32::from(path.is_root());
         cut_keys(schema, &mut nodes, depth);
     }
     let tree = DataTree { nodes };
@@ -367,14 +393,65 @@ fn selected(mut nodes: Vec<DataNode>, path: &InstancePath) -> Option<Vec<DataNod
     Some(nodes)
 }
 
+fn is_key(schema: &Schema, node: NodeId) -> bool {
+    let list = schema.node(node).parent;
+    list.is_some_and(|list| schema.node(list).keys().contains(&node))
+}
+
+/// Whether a path names a leaf that has a default.
+pub fn is_leaf_with_default(schema: &Schema, path: &str) -> bool {
+    let path = InstancePath::parse_cli_path(schema, path).ok();
+    let node = path.and_then(|path| path.target());
+    node.is_some_and(|node| {
+        let leaf = schema.node(node).as_value();
+        leaf.is_some_and(|leaf| !leaf.defaults.is_empty())
+    })
+}
+
+/// A depth that leaves no nodes.
+pub struct NoNodes;
+
+/// The depth of a read, counted from the selected nodes; of a datastore these are its outermost nodes.
+pub fn max_depth(read: &Read) -> Result<Option<String>, NoNodes> {
+    match (
+        read.depth,
+        read.depth.and_then(|depth| depth.parse::<u32>().ok()),
+    ) {
+        (Some(_), Some(depth)) if read.path == "/" => match depth {
+            1 => Err(NoNodes),
+            depth => Ok(Some(depth.saturating_sub(1).to_string())),
+        },
+        (depth, _) => Ok(depth.map(str::to_owned)),
+    }
+}
+
+/// The error of an edit in the form of an operation on a resource: a document names the first node that is missing.
+pub fn of_resource(
+    schema: &Schema,
+    operation: &Operation,
+    mut error: ReportedError,
+) -> ReportedError {
+    let Operation::Delete { target, .. } = operation else {
+        return error;
+    };
+    let target = InstancePath::parse_cli_path(schema, target)
+        .map(|path| json_path(&path.to_instance_identifier(schema)));
+    if let (Ok(target), Some(path), "data-missing") = (target, &error.path, &*error.tag)
+        && target.starts_with(path)
+    {
+        error.path = Some(target);
+        error.message = "the node to delete does not exist".to_owned();
+    }
+    error
+}
+
 /// Removes what a filtered read sends at any depth: the keys of entries.
 fn cut_keys(schema: &Schema, nodes: &mut Vec<DataNode>, depth: u32) {
     if depth == 0 {
-        let is_key = |node: &DataNode| {
-            let parent = schema.node(node.node).parent;
-            parent.is_some_and(|list| schema.node(list).keys().contains(&node.node))
-        };
-        assert!(nodes.iter().all(is_key), "{nodes:?} is below the depth");
+        assert!(
+            nodes.iter().all(|node| is_key(schema, node.node)),
+            "{nodes:?} is below the depth"
+        );
         nodes.clear();
     }
     for node in nodes {
@@ -384,11 +461,24 @@ fn cut_keys(schema: &Schema, nodes: &mut Vec<DataNode>, depth: u32) {
     }
 }
 
+/// The children of a node, with the origin that they inherit (RFC 7952 §3, RFC 8342 §7).
 fn children(node: DataNode) -> Vec<DataNode> {
-    match node.content {
-        Content::Inner(children) => children,
-        _ => Vec::new(),
+    let Content::Inner(mut children) = node.content else {
+        return Vec::new();
+    };
+    for child in &mut children {
+        let has_own = child.annotations.iter().any(is_origin);
+        let inherited = node
+            .annotations
+            .iter()
+            .filter(|one| !has_own && is_origin(one));
+        child.annotations.extend(inherited.cloned());
     }
+    children
+}
+
+fn is_origin(annotation: &Annotation) -> bool {
+    matches!(annotation, Annotation::Origin(_))
 }
 
 /// The errors of a reply; empty if there are none.

@@ -6,7 +6,10 @@ use espalier_yang::data::{Accept, DataTree, MetadataMode, Operation, ParseOption
 use espalier_yang::{ErrorTag, InstancePath, Schema};
 
 use super::output::{Output, Result};
-use super::parameters::{Parameters, document_tree, invalid, named_datastore, protocol_error};
+use super::parameters::{
+    NMDA_NAMESPACE, Parameters, document_tree, identified_datastore, invalid, named_datastore,
+    protocol_error,
+};
 use crate::netconf::message::{BASE_NAMESPACE, Element};
 
 /// Commits of these operations have no comment.
@@ -146,16 +149,15 @@ pub(super) fn copy_config(running: &SessionDatastore, operation: &Element<'_>) -
     Ok(Output::Ok)
 }
 
-/// `validate` (RFC 6241 §8.6.4.1).
+/// `validate` (RFC 6241 §8.6.4.1). The source may be any datastore (RFC 8526 §3.2).
 pub(super) fn validate(running: &SessionDatastore, operation: &Element<'_>) -> Result<Output> {
-    let parameters = Parameters::of(operation, &["source", "datastore"])?;
-    if parameters.get("datastore").is_some() {
-        parameters.identified_datastore(running)?.validate()?;
-        return Ok(Output::Ok);
-    }
+    let parameters = Parameters::of(operation, &["source"])?;
     let source = parameters.place("source")?;
     match source.name.as_str() {
         "config" => running.validate_content(config_tree(running.schema(), &source)?)?,
+        "datastore" if source.namespace == NMDA_NAMESPACE => {
+            identified_datastore(running, &source)?.validate()?;
+        }
         _ => named_datastore(running, &source)?.validate()?,
     }
     Ok(Output::Ok)

@@ -9,7 +9,7 @@ use espalier_service::session::Session;
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, Schema};
 
 use super::output::{Failure, Output, Result, write_nodes};
-use super::parameters::protocol_error;
+use super::parameters::{NMDA_NAMESPACE, protocol_error};
 use super::partial_lock::{self, PARTIAL_LOCK_NAMESPACE};
 use super::subscribe::{self, NOTIFICATION_NAMESPACE, SUBSCRIBED_NAMESPACE};
 use super::{edit, invoke, large, read};
@@ -20,9 +20,6 @@ use crate::netconf::message::{
 };
 use crate::netconf::outbox::Turn;
 use crate::netconf::server::{Inner, SessionEnd};
-
-/// The namespace of the operations of NMDA (RFC 8526).
-const NMDA_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
 
 /// Bytes of a reply that are kept until it is complete, so that an error can still replace it.
 const HELD_BYTES_MAX: usize = 64 << 10;

@@ -44,7 +44,11 @@ pub(super) fn edit_config(of: &SessionDatastore, call: &OperationCall) -> Result
     };
     let document = config(call)?;
     let tree = config_tree(of.schema(), document)?;
-    let edit = Edit::apply(InstancePath::root(), tree, operation);
+    let edit = match operation {
+        // The whole datastore (RFC 6241 §7.2).
+        Operation::Replace => Edit::replace_all(tree),
+        operation => Edit::apply(InstancePath::root(), tree, operation),
+    };
     // The document is one edit, so every error option leaves all of it or nothing.
     target.edit_config(&[edit], test, error, NOTE).map(done)
 }
