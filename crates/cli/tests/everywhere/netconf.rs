@@ -317,7 +317,8 @@ impl<'s> Netconf<'s> {
             let mut sessions = self.sessions.iter();
             let session = sessions.find(|(_, (own, _))| own.to_string() == place);
             let name = session.map(|(name, _)| self.owner(name));
-            text.replace_range(begin..end, &name.expect("a session of the case"));
+            let name = name.unwrap_or_else(|| format!("an ended session ({place})"));
+            text.replace_range(begin..end, &name);
         }
         text
     }

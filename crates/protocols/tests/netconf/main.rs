@@ -7,4 +7,5 @@ mod large;
 mod notifications;
 mod operations;
 mod private_candidates;
+mod reported_problems;
 mod support;

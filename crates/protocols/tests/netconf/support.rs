@@ -47,10 +47,18 @@ impl Fixture {
     }
 
     pub fn with(limits: NetconfLimits) -> Self {
+        Self::of(&[MODEL], AccessControl::Off, limits)
+    }
+
+    /// A server of an anchor with these modules.
+    pub fn of(modules: &[&str], control: AccessControl, limits: NetconfLimits) -> Self {
         let driver = espalier_drivers::open("memory:").expect("a driver");
         let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
         let source = SchemaSource {
-            modules: vec![ModuleSource::from_text(MODEL).expect("a module")],
+            modules: modules
+                .iter()
+                .map(|text| ModuleSource::from_text(*text).expect("a module"))
+                .collect(),
             ..SchemaSource::default()
         };
         store.create_dataspace("d").expect("a dataspace");
@@ -60,7 +68,7 @@ impl Fixture {
         let trees = ConfigurationTrees::new(store, Some(tree));
         let sessions = Sessions::new(Arc::new(SystemClock));
         let policy = LoginPolicy::default();
-        let service = Service::new(trees, AccessControl::Off, sessions, policy);
+        let service = Service::new(trees, control, sessions, policy);
         let service = service.expect("a service");
         let default = DefaultAnchor {
             name: AnchorName::new("d", "a"),
@@ -95,10 +103,24 @@ impl Fixture {
 
     /// A connection on which nothing was sent yet.
     pub fn connect(&self) -> Client<'_> {
+        self.connect_as(Caller::exempt())
+    }
+
+    /// A session of a user in `base:1.1`.
+    pub fn session_of(&self, user: &str) -> Client<'_> {
+        let mut client = self.connect_as(Caller {
+            user: user.to_owned(),
+            ..Caller::default()
+        });
+        client.greet(&[BASE_1_0, BASE_1_1]);
+        client
+    }
+
+    fn connect_as(&self, caller: Caller) -> Client<'_> {
         let (own, other) = tokio::io::duplex(64 << 10);
         let server = self.server.clone();
         let peer = NetconfPeer {
-            caller: Caller::exempt(),
+            caller,
             transport: Transport::NetconfLocal,
             address: "test".to_owned(),
         };
@@ -188,6 +210,22 @@ impl Client<'_> {
                 read => self.received = block[..read].to_vec(),
             }
         }
+    }
+
+    /// The bytes up to the end of a message with a number, as they arrive.
+    pub fn receive_bytes(&mut self, end: &[u8], messages: usize) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.received);
+        while bytes.windows(end.len()).filter(|part| *part == end).count() < messages {
+            let mut block = vec![0; 1 << 16];
+            let read = self.stream.read(&mut block);
+            let read = self
+                .runtime
+                .block_on(async { tokio::time::timeout(WAIT_MAX, read).await });
+            let read = read.expect("a message in time").expect("a read");
+            assert_ne!(read, 0, "the session ended");
+            bytes.extend_from_slice(&block[..read]);
+        }
+        bytes
     }
 
     /// Sends a request; returns its number.
