@@ -2,6 +2,7 @@
 
 mod filters;
 mod framing;
+mod fuzz;
 mod hello;
 mod large;
 mod notifications;
