@@ -33,7 +33,10 @@ const TESTED: &str = "edits of a candidate that are tested first";
 const TOP: &str = "a datastore without its nodes";
 const TRIMMED: &str = "a leaf that has its default, where these are left out";
 
-const LIMITS: [Limit; 14] = [
+const OF_RUNNING: &str = "partial locks of other datastores than running";
+const OF_CANDIDATE: &str = "commits of other datastores than the candidate";
+
+const LIMITS: [Limit; 16] = [
     Limit {
         name: DOCUMENTS,
         reason: "they are sent in XML, so they must be translated",
@@ -83,6 +86,14 @@ const LIMITS: [Limit; 14] = [
         reason: "constraints of a candidate are validated when it is committed",
     },
     Limit {
+        name: OF_RUNNING,
+        reason: "partial-lock has no parameter for them (RFC 5717)",
+    },
+    Limit {
+        name: OF_CANDIDATE,
+        reason: "commit and discard-changes have no parameter for them",
+    },
+    Limit {
         name: TOP,
         reason: "max-depth counts from the nodes below the datastore",
     },
@@ -99,8 +110,15 @@ pub struct Netconf<'s> {
     user: Option<String>,
     /// The user of the sessions: over a Unix socket that of this process.
     peer: String,
-    /// By name, each with its place among the connections.
-    sessions: BTreeMap<&'static str, (usize, Session)>,
+    sessions: BTreeMap<&'static str, Session>,
+    /// The names of the sessions of the case, by the place of their connections.
+    names: BTreeMap<usize, &'static str>,
+    /// What the names that the server gives have before the place.
+    prefix: Option<String>,
+    /// The authors of the versions of the case in the library.
+    authors: BTreeMap<i64, &'static str>,
+    /// The author of the last request in the library.
+    author: &'static str,
     /// The number of connections.
     connections: Cell<usize>,
     schemas: Schemas,
@@ -125,6 +143,10 @@ impl<'s> Netconf<'s> {
             user: user.map(str::to_owned),
             peer: user.map_or_else(own_user, str::to_owned),
             sessions: BTreeMap::new(),
+            names: BTreeMap::new(),
+            prefix: None,
+            authors: BTreeMap::new(),
+            author: "",
             connections: Cell::new(0),
             schemas: Schemas::new(schema()),
             base: Base::default(),
@@ -145,11 +167,11 @@ impl<'s> Netconf<'s> {
     /// The reply to an operation in a session.
     fn request(&mut self, name: &'static str, operation: &str) -> String {
         if !self.sessions.contains_key(name) {
-            let place = self.connections.get();
+            self.names.insert(self.connections.get(), name);
             let session = self.connect();
-            self.sessions.insert(name, (place, session));
+            self.sessions.insert(name, session);
         }
-        let (_, session) = self.sessions.get_mut(name).expect("a session");
+        let session = self.sessions.get_mut(name).expect("a session");
         session.request(operation)
     }
 
@@ -177,6 +199,16 @@ impl<'s> Netconf<'s> {
             Operation::Update { .. } => Err(PRIVATE),
             Operation::Copy { from, to } if ![from, to].iter().all(|name| is_of_base(name)) => {
                 Err(COPIES)
+            }
+            Operation::Lock { datastore, paths }
+                if !paths.is_empty() && *datastore != "running" =>
+            {
+                Err(OF_RUNNING)
+            }
+            Operation::Commit { datastore, .. } | Operation::Discard { datastore }
+                if *datastore != "candidate" =>
+            {
+                Err(OF_CANDIDATE)
             }
             operation => match self.edit(operation) {
                 Some(edit) => edit,
@@ -294,7 +326,7 @@ impl<'s> Netconf<'s> {
     fn with_named_holder(&self, mut error: ReportedError) -> ReportedError {
         let id = error.info["session-id"].as_str();
         let mut sessions = self.sessions.iter();
-        let holder = sessions.find(|(_, (_, session))| Some(&*session.id) == id);
+        let holder = sessions.find(|(_, session)| Some(&*session.id) == id);
         if let Some((name, _)) = holder {
             error.info["session-id"] = self.owner(name).into();
         }
@@ -314,10 +346,9 @@ impl<'s> Netconf<'s> {
                 .find(is_end)
                 .map_or(text.len(), |end| after + end);
             let (_, place) = text[..end].rsplit_once('-').expect("a place");
-            let mut sessions = self.sessions.iter();
-            let session = sessions.find(|(_, (own, _))| own.to_string() == place);
-            let name = session.map(|(name, _)| self.owner(name));
-            let name = name.unwrap_or_else(|| format!("an ended session ({place})"));
+            let place = place.parse::<usize>().expect("a number");
+            let name = self.names.get(&place).expect("a session of the case");
+            let name = self.owner(name);
             text.replace_range(begin..end, &name);
         }
         text
@@ -579,6 +610,11 @@ impl FrontEnd for Netconf<'_> {
             Ok(operation) => operation,
             Err(limit) => return Outcome::Inexpressible(limit),
         };
+        self.author = match &request.operation {
+            // As the operations of the library have it.
+            Operation::Invoke { .. } => "",
+            _ => ANONYMOUS,
+        };
         let reply = self.request(request.session, &operation);
         if matches!(request.operation, Operation::EndSession) {
             self.sessions.remove(request.session);
@@ -587,7 +623,8 @@ impl FrontEnd for Netconf<'_> {
         if !errors.is_empty() {
             let named = errors
                 .into_iter()
-                .map(|error| self.with_named_holder(error));
+                .map(|error| self.with_named_holder(error))
+                .map(|error| documents::of_resource(&self.schemas.data, &request.operation, error));
             return Outcome::Failure(named.collect());
         }
         match &request.operation {
@@ -607,16 +644,36 @@ impl FrontEnd for Netconf<'_> {
 
     fn start_case(&mut self, base: Base) {
         self.sessions.clear();
+        self.names.clear();
+        self.authors.clear();
         self.base = base;
     }
 
-    fn rename_sessions(&self, state: &mut State) {
+    fn session_name(&self, name: &'static str) -> &'static str {
+        let session = self.names.iter().rev().find(|(_, own)| **own == name);
+        match (session, &self.prefix) {
+            (Some((place, _)), Some(prefix)) if self.sessions.contains_key(name) => {
+                format!("{prefix}{place}").leak()
+            }
+            _ => name,
+        }
+    }
+
+    fn rename_sessions(&mut self, state: &mut State) {
         for locks in &mut state.locks {
+            let start = format!("{}/netconf-", self.peer);
+            if let (Some(begin), None) = (locks.find(&start), &self.prefix) {
+                let name = locks[begin..].split('"').next().expect("a name");
+                let (prefix, _) = name.rsplit_once('-').expect("a place");
+                let user = self.user.as_ref().map_or(0, |user| user.len() + 1);
+                self.prefix = Some(format!("{}-", &prefix[user..]));
+            }
             *locks = self.renamed(locks);
         }
-        if self.user.is_none() && state.newest.author == self.peer {
-            // Without users, the library has the name of the program.
-            state.newest.author = ANONYMOUS.to_owned();
+        let newest = &mut state.newest;
+        if self.user.is_none() && newest.author == self.peer {
+            let author = self.authors.entry(newest.version).or_insert(self.author);
+            newest.author = (*author).to_owned();
         }
     }
 }
@@ -642,33 +699,66 @@ impl FrontEnd for Rules {
                 | Operation::Receive(_)
                 | Operation::Lock { .. }
         );
-        match (reference, &request.operation) {
-            (Outcome::Success(_), _) if !has_result => Outcome::Success(Json::Null),
-            // An expression selects no hidden nodes (RFC 5717 §2.4.1).
-            (Outcome::Failure(errors), Operation::Lock { paths, .. })
-                if !paths.is_empty() && errors[0].message == "access denied: read" =>
-            {
-                Outcome::Failure(vec![ReportedError {
-                    kind: "protocol".to_owned(),
-                    tag: "operation-failed".to_owned(),
-                    app_tag: Some("no-matches".to_owned()),
-                    message: "the expressions select no node".to_owned(),
-                    ..ReportedError::default()
-                }])
-            }
-            // RFC 8526 §3.1.2: such a datastore is no valid value of the parameter.
-            (Outcome::Failure(errors), operation)
-                if errors[0].tag == "operation-not-supported" && is_edit_data(operation) =>
-            {
-                let errors = errors.iter().map(|error| ReportedError {
-                    kind: "protocol".to_owned(),
-                    tag: "invalid-value".to_owned(),
-                    info: json!({"bad-element": "datastore"}),
-                    ..error.clone()
-                });
+        match reference {
+            Outcome::Success(_) if !has_result => Outcome::Success(Json::Null),
+            Outcome::Failure(errors) => {
+                let errors = errors
+                    .iter()
+                    .map(|error| prescribed(&request.operation, error));
                 Outcome::Failure(errors.collect())
             }
-            (other, _) => other.clone(),
+            other => other.clone(),
         }
+    }
+}
+
+/// An error in the form that NETCONF prescribes.
+fn prescribed(operation: &Operation, error: &ReportedError) -> ReportedError {
+    let with = |tag: &str, app_tag: Option<&str>, message: &str, info: Json| ReportedError {
+        kind: "protocol".to_owned(),
+        tag: tag.to_owned(),
+        app_tag: app_tag.map(str::to_owned),
+        message: message.to_owned(),
+        info,
+        ..ReportedError::default()
+    };
+    let message = &*error.message;
+    match operation {
+        // An expression selects no node that does not exist, or is hidden (RFC 5717 §2.4.1).
+        Operation::Lock { paths, .. }
+            if !paths.is_empty()
+                && ["access-denied", "data-missing", "unknown-element"].contains(&&*error.tag) =>
+        {
+            let app_tag = Some("no-matches");
+            let message = "the expressions select no node";
+            with("operation-failed", app_tag, message, Json::Null)
+        }
+        // RFC 6241 §7.4.
+        Operation::DeleteDatastore { datastore } if error.tag == "operation-not-supported" => {
+            let info = json!({"bad-element": datastore});
+            with("invalid-value", None, message, info)
+        }
+        // RFC 8526 §3.1.2: such a datastore is no valid value of the parameter.
+        operation
+            if error.tag == "operation-not-supported" && is_edit_data(operation)
+                || message.starts_with("there is no datastore") =>
+        {
+            let info = json!({"bad-element": "datastore"});
+            with("invalid-value", None, message, info)
+        }
+        // RFC 6241 appendix A: a parameter, and no node of the datastore, is missing.
+        Operation::Invoke {
+            path: "/ietf-netconf:validate",
+            ..
+        } if error.tag == "data-missing" => {
+            let message = "“source” of validate is missing";
+            with(
+                "missing-element",
+                None,
+                message,
+                json!({"bad-element": "source"}),
+            )
+        }
+        _ => error.clone(),
     }
 }

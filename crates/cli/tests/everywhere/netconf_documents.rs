@@ -537,6 +537,19 @@ fn error_info(text: &str) -> Json {
             info.insert(name.to_owned(), unescaped(value).into());
         }
     }
+    const SUBSCRIBED: &str = "establish-subscription-stream-error-info";
+    if let Some(detail) = content(text, SUBSCRIBED) {
+        let mut members = serde_json::Map::new();
+        if let Some((_, reason)) = content(detail, "reason").and_then(|text| text.split_once(':')) {
+            let reason = format!("ietf-subscribed-notifications:{reason}");
+            members.insert("reason".to_owned(), reason.into());
+        }
+        if let Some(hint) = content(detail, "filter-failure-hint") {
+            members.insert("filter-failure-hint".to_owned(), unescaped(hint).into());
+        }
+        let name = format!("ietf-subscribed-notifications:{SUBSCRIBED}");
+        info.insert(name, members.into());
+    }
     let non_unique: Vec<_> = text
         .split("</non-unique>")
         .filter_map(|part| content(&format!("{part}</non-unique>"), "non-unique").map(unescaped))

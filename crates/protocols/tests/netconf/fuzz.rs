@@ -24,9 +24,30 @@ const INPUT_BYTES_MAX: usize = 4096;
 
 /// Parts that messages are made of.
 const WORDS: [&str; 24] = [
-    "\n#", "\n##\n", "]]>]]>", "]]>", "#1\n", "<", "/>", "</", "<!--", "-->", "<![CDATA[", "<?x?>",
-    "<!DOCTYPE a>", "&amp;", "&#0;", "&#x10FFFF;", "&x;", " xmlns=\"\"", " xmlns:a=\"urn:m\"", "a:",
-    " nc:operation=\"delete\"", "é", "\u{10ffff}", "\0",
+    "\n#",
+    "\n##\n",
+    "]]>]]>",
+    "]]>",
+    "#1\n",
+    "<",
+    "/>",
+    "</",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "<?x?>",
+    "<!DOCTYPE a>",
+    "&amp;",
+    "&#0;",
+    "&#x10FFFF;",
+    "&x;",
+    " xmlns=\"\"",
+    " xmlns:a=\"urn:m\"",
+    "a:",
+    " nc:operation=\"delete\"",
+    "é",
+    "\u{10ffff}",
+    "\0",
 ];
 
 /// A number from an environment variable.
@@ -53,7 +74,10 @@ fn run(name: &str, mut target: impl FnMut(&[u8], &mut StdRng)) {
         };
         let ran = catch_unwind(AssertUnwindSafe(|| target(&input, &mut random)));
         if let Err(panic) = ran {
-            eprintln!("{name}, seed {seed}, input {count}: “{}”", input.escape_ascii());
+            eprintln!(
+                "{name}, seed {seed}, input {count}: “{}”",
+                input.escape_ascii()
+            );
             resume_unwind(panic);
         }
         count += 1;
@@ -212,7 +236,13 @@ fn subtree() {
             bytes.extend_from_slice(b"</data>");
             let mut builder = TreeBuilder::new();
             let options = ParseOptions::default();
-            let parsed = xml::parse(part.schema(), Root::Datastore, &bytes[..], &mut builder, &options);
+            let parsed = xml::parse(
+                part.schema(),
+                Root::Datastore,
+                &bytes[..],
+                &mut builder,
+                &options,
+            );
             parsed.unwrap_or_else(|error| panic!("{error}: {}", bytes.escape_ascii()));
         }
     });

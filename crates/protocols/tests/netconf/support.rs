@@ -13,7 +13,7 @@ use espalier_service::access::Caller;
 use espalier_service::configuration::ConfigurationTrees;
 use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
 use espalier_service::{AccessControl, LoginPolicy, Service, SessionDatastore};
-use espalier_store::{Datastore, Store, SystemClock};
+use espalier_store::{Datastore, Store, SystemClock, Tree};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Runtime;
@@ -38,6 +38,8 @@ pub const MODEL: &str = "module m {
 pub struct Fixture {
     pub server: NetconfServer,
     pub service: Service,
+    /// Running, without a session.
+    pub tree: Tree,
     pub runtime: Runtime,
 }
 
@@ -65,7 +67,7 @@ impl Fixture {
         store.create_schema_set("d", "s", &source).expect("modules");
         store.create_anchor("d", "a", "s").expect("an anchor");
         let tree = store.tree("d", "a", Datastore::Running).expect("a tree");
-        let trees = ConfigurationTrees::new(store, Some(tree));
+        let trees = ConfigurationTrees::new(store, Some(tree.clone()));
         let sessions = Sessions::new(Arc::new(SystemClock));
         let policy = LoginPolicy::default();
         let service = Service::new(trees, control, sessions, policy);
@@ -84,6 +86,7 @@ impl Fixture {
         Self {
             server: NetconfServer::new(anchors.expect("anchors"), limits),
             service,
+            tree,
             runtime: runtime.expect("a runtime"),
         }
     }

@@ -36,8 +36,13 @@ pub trait FrontEnd {
         reference.clone()
     }
 
+    /// The name that the server gives a session, under which the library runs what the front end cannot express.
+    fn session_name(&self, name: &'static str) -> &'static str {
+        name
+    }
+
     /// Replaces the names of sessions in a state, if the front end gives them others.
-    fn rename_sessions(&self, state: &mut State) {
+    fn rename_sessions(&mut self, state: &mut State) {
         let _ = state;
     }
 

@@ -37,9 +37,10 @@ pub fn run(
                 Some(front_end) => front_end.run(&request),
                 None => store.run(&request),
             };
-            if front_end.is_some() && matches!(outcome, Outcome::Inexpressible(_)) {
+            if let (Some(front_end), Outcome::Inexpressible(_)) = (front_end.as_deref(), &outcome) {
+                let session = front_end.session_name(request.session);
                 // Its outcome is that of the reference.
-                let _ = store.run(&request);
+                let _ = store.run(&request.session(session));
             }
             moments.begin_step();
             let mut state = store.state();

@@ -117,7 +117,7 @@ pub(super) fn delete_config(running: &SessionDatastore, operation: &Element<'_>)
     let target = Parameters::of(operation, &["target"])?.datastore(running, "target")?;
     if target.datastore() != Datastore::Startup {
         let name = target.datastore().name();
-        return Err(invalid(format!("{name} cannot be deleted"), name).into());
+        return Err(invalid(format!("{name} cannot be deleted; only startup can"), name).into());
     }
     target.delete(NOTE)?;
     Ok(Output::Ok)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
 use espalier_service::notifications::Subscription;
-use espalier_service::session::Session;
+use espalier_service::session::{Session, TerminationReason};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, Schema};
 
 use super::output::{Failure, Output, Result, write_nodes};
@@ -228,7 +228,11 @@ fn perform<W: Write>(
         (BASE_NAMESPACE, "delete-config") => edit::delete_config(running, operation),
         (BASE_NAMESPACE, "copy-config") => edit::copy_config(running, operation),
         (BASE_NAMESPACE, "validate") => edit::validate(running, operation),
-        (BASE_NAMESPACE, "close-session") => Ok(Output::Ok),
+        (BASE_NAMESPACE, "close-session") => {
+            // Before the reply: a client that has it may begin another session, which finds no lock of this one.
+            running.end_because(TerminationReason::Closed)?;
+            Ok(Output::Ok)
+        }
         (PARTIAL_LOCK_NAMESPACE, "partial-lock") => partial_lock::lock(running, operation, reply),
         (PARTIAL_LOCK_NAMESPACE, "partial-unlock") => partial_lock::unlock(running, operation),
         (NOTIFICATION_NAMESPACE, "create-subscription") => subscribe::create(running, operation),

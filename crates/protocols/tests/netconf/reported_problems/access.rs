@@ -13,14 +13,14 @@ const MONITORING: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring";
 /// A server with these members of `nacm`; maria is in the group `g`.
 fn with_rules(members: &str) -> Fixture {
     let fixture = fixture_with_rules();
-    let anchor = fixture.service.open_anchor("d", "a").expect("an anchor");
+    let tree = &fixture.tree;
     let document = format!(
         r#"{{"r:top":{{"note":"n","entry":[{{"name":"a","value":1}}]}},"ietf-netconf-acm:nacm":
         {{"groups":{{"group":[{{"name":"g","user-name":["maria"]}}]}},{members}}}}}"#
     );
-    let document = json_document(anchor.tree().schema(), &document);
+    let document = json_document(tree.schema(), &document);
     let edit = Edit::merge(InstancePath::root(), document);
-    let made = anchor.tree().commit(&[edit], CommitOptions::default());
+    let made = tree.commit(&[edit], CommitOptions::default());
     made.unwrap_or_else(|error| panic!("{error}"));
     fixture
 }

@@ -128,9 +128,8 @@ fn the_type_is_subtree_by_default_and_may_have_a_prefix() {
 #[test]
 fn a_filter_reaches_only_the_provider_of_its_state_with_its_path() {
     let fixture = with_entries();
-    let anchor = fixture.service.open_anchor("d", "a").expect("an anchor");
     let running = fixture.running();
-    let operational = anchor.tree().sibling_datastore(Datastore::Operational, "");
+    let operational = fixture.tree.sibling_datastore(Datastore::Operational, "");
     let operational = operational.expect("a tree");
     let calls = Arc::new(Mutex::new(Vec::new()));
     let provider = |document: &'static str| {
