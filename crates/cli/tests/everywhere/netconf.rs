@@ -111,7 +111,7 @@ pub struct Netconf<'s> {
     /// The user of the sessions: over a Unix socket that of this process.
     peer: String,
     sessions: BTreeMap<&'static str, Session>,
-    /// The names of the sessions of the case, by the place of their connections.
+    /// The names of the sessions of all cases, by the place of their connections.
     names: BTreeMap<usize, &'static str>,
     /// What the names that the server gives have before the place.
     prefix: Option<String>,
@@ -347,7 +347,7 @@ impl<'s> Netconf<'s> {
                 .map_or(text.len(), |end| after + end);
             let (_, place) = text[..end].rsplit_once('-').expect("a place");
             let place = place.parse::<usize>().expect("a number");
-            let name = self.names.get(&place).expect("a session of the case");
+            let name = self.names.get(&place).expect("a session of the table");
             let name = self.owner(name);
             text.replace_range(begin..end, &name);
         }
@@ -644,7 +644,6 @@ impl FrontEnd for Netconf<'_> {
 
     fn start_case(&mut self, base: Base) {
         self.sessions.clear();
-        self.names.clear();
         self.authors.clear();
         self.base = base;
     }

@@ -143,5 +143,5 @@ fn every_schema_of_the_list_can_be_fetched_with_its_revision() {
         assert!(reply.contains(&version), "{name} {version}");
         fetched += 1;
     }
-    assert!(fetched > 10, "{state}");
+    assert_eq!(fetched, 2, "{state}");
 }
