@@ -1,5 +1,5 @@
-//! One table of operations, run through the library, the command line on a store, the command line on a server, and
-//! RESTCONF. Outcomes, errors and the resulting data must be equal, field by field.
+//! One table of operations, run through the library, the command line on a store, the command line on a server,
+//! RESTCONF and NETCONF. Outcomes, errors and the resulting data must be equal, field by field.
 //!
 //! | file | content |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `events.rs` | received events in comparable form |
 //! | `restconf.rs` | the requests of RFC 8040 |
 //! | `resource_edit.rs` | edits of a resource, as documents |
+//! | `netconf.rs`, `netconf_documents.rs`, `netconf_client.rs` | the messages of RFC 6241 and RFC 8526 |
 //! | `reported.rs` | errors and results in comparable form |
 //!
 //! A further front end is one more entry in `front_ends`. `ESPALIER_CASES` (a part of a name) selects cases.
@@ -17,6 +18,9 @@ mod arguments;
 mod command_line;
 mod events;
 mod library;
+mod netconf;
+mod netconf_client;
+mod netconf_documents;
 #[allow(dead_code, reason = "shared with the test `cli`, which uses all of it")]
 #[path = "../cli/process.rs"]
 mod process;
@@ -37,6 +41,7 @@ use espalier_yang::ErrorTag;
 
 use crate::command_line::CommandLine;
 use crate::library::{Library, new_store, new_store_with_users};
+use crate::netconf::Netconf;
 use crate::process::Sandbox;
 use crate::restconf::Restconf;
 
@@ -46,7 +51,7 @@ type Make = for<'s> fn(&'s Sandbox, Option<&str>) -> Box<dyn FrontEnd + 's>;
 /// The command line on a store is without access control.
 const ON_STORE: &str = "command line on a store";
 
-fn front_ends() -> [(&'static str, Make); 5] {
+fn front_ends() -> [(&'static str, Make); 6] {
     [
         (ON_STORE, |sandbox, _| {
             Box::new(CommandLine::on_store(sandbox))
@@ -62,6 +67,9 @@ fn front_ends() -> [(&'static str, Make); 5] {
         }),
         ("RESTCONF of an anchor", |sandbox, user| {
             Box::new(Restconf::start_on_anchor(sandbox, user))
+        }),
+        ("NETCONF", |sandbox, user| {
+            Box::new(Netconf::start(sandbox, user))
         }),
     ]
 }
@@ -192,6 +200,7 @@ fn check(cases: &[Case], user: Option<&'static str>, new_store: fn() -> Sandbox)
 fn rules_of(name: &str) -> &'static dyn FrontEnd {
     match name {
         name if name.starts_with("RESTCONF") => &restconf::Rules,
+        "NETCONF" => &netconf::Rules,
         _ => &command_line::Rules,
     }
 }

@@ -80,8 +80,7 @@ where
 async fn finish(server: &Arc<Inner>, session: &Arc<Session>, end: &SessionEnd) {
     let reason = match end {
         // The operation released everything.
-        SessionEnd::Killed => return,
-        SessionEnd::Closed => TerminationReason::Closed,
+        SessionEnd::Killed | SessionEnd::Closed => return,
         SessionEnd::Timeout => TerminationReason::Timeout,
         SessionEnd::BadHello(_) => TerminationReason::BadHello,
         SessionEnd::Dropped

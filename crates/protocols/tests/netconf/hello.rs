@@ -6,6 +6,7 @@ use espalier_protocols::netconf::{
     BASE_1_0, BASE_1_1, BASE_NAMESPACE, Hello, NetconfLimits, SessionEnd,
 };
 
+use espalier_service::AccessControl;
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 
 use crate::support::Fixture;
@@ -52,7 +53,7 @@ fn modules_of_yang_1_are_announced_and_those_of_yang_1_1_are_not() {
         implement: ["old", "old-deviation", "new"].map(str::to_owned).to_vec(),
         ..SchemaSource::default()
     };
-    let fixture = Fixture::of(&source, NetconfLimits::default());
+    let fixture = Fixture::of_source(&source, AccessControl::Off, NetconfLimits::default());
     let hello = fixture.connect().receive().expect("a hello");
     let announced = |uri: &str| {
         let element = format!("<capability>{uri}</capability>");

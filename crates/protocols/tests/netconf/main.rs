@@ -3,11 +3,13 @@
 mod compare;
 mod filters;
 mod framing;
+mod fuzz;
 mod hello;
 mod large;
 mod notifications;
 mod operations;
 mod private_candidates;
 mod push;
+mod reported_problems;
 mod support;
 mod urls;

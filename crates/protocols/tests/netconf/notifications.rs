@@ -9,12 +9,12 @@ use crate::support::{Client, Fixture};
 const CREATE: &str =
     "create-subscription xmlns=\"urn:ietf:params:xml:ns:netconf:notification:1.0\"";
 
-fn create(content: &str) -> String {
+pub fn create(content: &str) -> String {
     format!("<{CREATE}>{content}</create-subscription>")
 }
 
 /// The numbers of the next alarms.
-fn alarms(client: &mut Client<'_>, count: usize) -> Vec<String> {
+pub fn alarms(client: &mut Client<'_>, count: usize) -> Vec<String> {
     let mut numbers = Vec::new();
     while numbers.len() < count {
         let message = client.receive().expect("a notification");

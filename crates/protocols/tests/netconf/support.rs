@@ -13,7 +13,7 @@ use espalier_service::access::Caller;
 use espalier_service::configuration::ConfigurationTrees;
 use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
 use espalier_service::{AccessControl, LoginPolicy, Service, SessionDatastore};
-use espalier_store::{Datastore, Store, SystemClock};
+use espalier_store::{Datastore, Store, SystemClock, Tree};
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Runtime;
@@ -39,6 +39,8 @@ pub struct Fixture {
     pub server: NetconfServer,
     pub service: Service,
     anchors: ServedAnchors,
+    /// Running, without a session.
+    pub tree: Tree,
     pub runtime: Runtime,
 }
 
@@ -48,11 +50,19 @@ impl Fixture {
     }
 
     pub fn with(limits: NetconfLimits) -> Self {
+        Self::of(&[MODEL], AccessControl::Off, limits)
+    }
+
+    /// A server of an anchor with these modules.
+    pub fn of(modules: &[&str], control: AccessControl, limits: NetconfLimits) -> Self {
         let source = SchemaSource {
-            modules: vec![ModuleSource::from_text(MODEL).expect("a module")],
+            modules: modules
+                .iter()
+                .map(|text| ModuleSource::from_text(*text).expect("a module"))
+                .collect(),
             ..SchemaSource::default()
         };
-        Self::of(&source, limits)
+        Self::of_source(&source, control, limits)
     }
 
     /// A server that may access the documents of URLs.
@@ -64,18 +74,18 @@ impl Fixture {
         fixture
     }
 
-    /// A server of an anchor of modules.
-    pub fn of(source: &SchemaSource, limits: NetconfLimits) -> Self {
+    /// A server of an anchor of a schema.
+    pub fn of_source(source: &SchemaSource, control: AccessControl, limits: NetconfLimits) -> Self {
         let driver = espalier_drivers::open("memory:").expect("a driver");
         let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
         store.create_dataspace("d").expect("a dataspace");
         store.create_schema_set("d", "s", source).expect("modules");
         store.create_anchor("d", "a", "s").expect("an anchor");
         let tree = store.tree("d", "a", Datastore::Running).expect("a tree");
-        let trees = ConfigurationTrees::new(store, Some(tree));
+        let trees = ConfigurationTrees::new(store, Some(tree.clone()));
         let sessions = Sessions::new(Arc::new(SystemClock));
         let policy = LoginPolicy::default();
-        let service = Service::new(trees, AccessControl::Off, sessions, policy);
+        let service = Service::new(trees, control, sessions, policy);
         let service = service.expect("a service");
         let default = DefaultAnchor {
             name: AnchorName::new("d", "a"),
@@ -93,6 +103,7 @@ impl Fixture {
             server: NetconfServer::new(anchors.clone(), limits),
             anchors,
             service,
+            tree,
             runtime: runtime.expect("a runtime"),
         }
     }
@@ -112,10 +123,24 @@ impl Fixture {
 
     /// A connection on which nothing was sent yet.
     pub fn connect(&self) -> Client<'_> {
+        self.connect_as(Caller::exempt())
+    }
+
+    /// A session of a user in `base:1.1`.
+    pub fn session_of(&self, user: &str) -> Client<'_> {
+        let mut client = self.connect_as(Caller {
+            user: user.to_owned(),
+            ..Caller::default()
+        });
+        client.greet(&[BASE_1_0, BASE_1_1]);
+        client
+    }
+
+    fn connect_as(&self, caller: Caller) -> Client<'_> {
         let (own, other) = tokio::io::duplex(64 << 10);
         let server = self.server.clone();
         let peer = NetconfPeer {
-            caller: Caller::exempt(),
+            caller,
             transport: Transport::NetconfLocal,
             address: "test".to_owned(),
         };
@@ -205,6 +230,22 @@ impl Client<'_> {
                 read => self.received = block[..read].to_vec(),
             }
         }
+    }
+
+    /// The bytes up to the end of a message with a number, as they arrive.
+    pub fn receive_bytes(&mut self, end: &[u8], messages: usize) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.received);
+        while bytes.windows(end.len()).filter(|part| *part == end).count() < messages {
+            let mut block = vec![0; 1 << 16];
+            let read = self.stream.read(&mut block);
+            let read = self
+                .runtime
+                .block_on(async { tokio::time::timeout(WAIT_MAX, read).await });
+            let read = read.expect("a message in time").expect("a read");
+            assert_ne!(read, 0, "the session ended");
+            bytes.extend_from_slice(&block[..read]);
+        }
+        bytes
     }
 
     /// Sends a request; returns its number.

@@ -37,21 +37,36 @@ fn hidden(access: &AccessTable, schema: &Schema, mut error: DataError) -> DataEr
         error.tag,
         ErrorTag::DataExists | ErrorTag::DataMissing | ErrorTag::InUse | ErrorTag::LockDenied
     );
+    if is_existence {
+        return denied(error);
+    }
     error.path.clear();
     error.given_info = None;
-    match is_existence {
-        true => {
-            error.tag = ErrorTag::AccessDenied;
-            error.app_tag = None;
-            error.message = "access denied".to_owned();
-        }
-        // The constraint is reported, so that the user knows why; its text may name hidden nodes.
-        false => {
-            error.app_tag = error.app_tag.filter(|tag| is_standard(tag));
-            error.message = "a constraint on data that cannot be read is violated".to_owned();
-        }
-    }
+    // The constraint is reported, so that the user knows why; its text may name hidden nodes.
+    error.app_tag = error.app_tag.filter(|tag| is_standard(tag));
+    error.message = "a constraint on data that cannot be read is violated".to_owned();
     error
+}
+
+/// A denied access in place of an error that shows whether a node exists.
+fn denied(mut error: DataError) -> DataError {
+    error.path.clear();
+    error.given_info = None;
+    error.tag = ErrorTag::AccessDenied;
+    error.app_tag = None;
+    error.message = "access denied".to_owned();
+    error
+}
+
+/// Reports nodes that do not exist as a denied access, so that they look like hidden ones.
+pub(crate) fn hide_missing(access: &AccessTable, errors: Errors) -> Errors {
+    match access.reads_all() {
+        true => errors,
+        false => errors.map(|error| match error.tag {
+            ErrorTag::DataMissing => denied(error),
+            _ => error,
+        }),
+    }
 }
 
 /// Whether an `error-app-tag` is of RFC 7950 and not of a model.

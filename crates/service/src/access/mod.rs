@@ -27,7 +27,7 @@ mod rules_cache;
 mod user;
 
 pub use anchor_access::AnchorAccess;
-pub(crate) use errors::{hide_denied, may_read};
+pub(crate) use errors::{hide_denied, hide_missing, may_read};
 pub use explain::{AccessReason, Explanation};
 pub use nacm::{MODULE as NACM_MODULE, NacmConfig, Rule, RuleKind, RuleList, RuleScope};
 pub use pattern::{PatternError, parse_pattern};

@@ -270,6 +270,20 @@ impl SessionDatastore {
         self.run(call, |_| None, run)
     }
 
+    /// As [`Self::counted`], for a call whose second step hides in its errors what the user may not see.
+    pub(crate) fn counted_steps<P, T>(
+        &self,
+        call: Call<'_>,
+        prepare: impl FnOnce(&UserAccess) -> Result<P>,
+        run: impl FnOnce(&UserAccess, P) -> Result<T>,
+    ) -> Result<T> {
+        let result = self.access().and_then(|access| {
+            let prepared = prepare(&access).map_err(|error| self.shown(&access, error))?;
+            run(&access, prepared)
+        });
+        self.record(call, |_| None, result)
+    }
+
     /// As [`Self::counted`], for a change.
     pub(crate) fn changed<T: Outcome>(
         &self,
@@ -310,7 +324,7 @@ impl SessionDatastore {
     }
 
     /// An error as the user may see it.
-    fn shown(&self, access: &UserAccess, error: Error) -> Error {
+    pub(crate) fn shown(&self, access: &UserAccess, error: Error) -> Error {
         match (error, access.table()) {
             (Error::Data(errors), Some(table)) => {
                 Error::Data(hide_denied(table, self.schema(), errors))

@@ -23,6 +23,14 @@ const KILL_CHECK: Duration = Duration::from_millis(200);
 /// The `error-app-tag` of a call that took too long.
 const TIMED_OUT: &str = "timeout";
 
+/// What a call invokes.
+enum Invocation {
+    /// An operation of the server.
+    Server(ServerOperation, OperationCall),
+    /// The registered programs, with their input.
+    Registered(Vec<Arc<Registered>>, DataTree),
+}
+
 impl SessionDatastore {
     /// Invokes an RPC or an action. `input` has the `input` as its only node, or is empty. Returns the output in the same
     /// form.
@@ -46,22 +54,46 @@ impl SessionDatastore {
         encoding: Encoding,
     ) -> Result<DataTree> {
         let paths = std::slice::from_ref(path);
-        self.counted(Call::on(AuditOperation::Invoke, paths), |_| {
-            let operation = self.require_invocable(path)?;
-            if let Some(own) = ServerOperation::of(self.schema(), operation) {
-                let input = self.completed_input(path, operation, input)?;
-                let call = self.operation_call(path, input, OPERATION_TIMEOUT);
-                return own.run(&self.main(), &OperationCall { encoding, ..call });
-            }
-            let operations = self.service().operations();
-            let anchor = self.governed().anchor_id();
-            let registered = operations.of(anchor, self.schema(), path);
-            if registered.is_empty() {
-                return Err(self.not_supported(operation));
-            }
+        let call = Call::on(AuditOperation::Invoke, paths);
+        self.counted_steps(
+            call,
+            |_| self.invocation(path, input, encoding),
+            |access, invocation| match invocation {
+                Invocation::Server(own, call) => {
+                    // The paths of its errors are those of the data that it is run on.
+                    let main = self.main();
+                    let access = main.access()?;
+                    own.run(&main, &call)
+                        .map_err(|error| main.shown(&access, error))
+                }
+                Invocation::Registered(registered, input) => self
+                    .run_all(path, &input, &registered)
+                    .map_err(|error| self.shown(access, error)),
+            },
+        )
+    }
+
+    /// What a call invokes, if the user may, with the complete input.
+    fn invocation(
+        &self,
+        path: &InstancePath,
+        input: &DataTree,
+        encoding: Encoding,
+    ) -> Result<Invocation> {
+        let operation = self.require_invocable(path)?;
+        if let Some(own) = ServerOperation::of(self.schema(), operation) {
             let input = self.completed_input(path, operation, input)?;
-            self.run_all(path, &input, &registered)
-        })
+            let call = self.operation_call(path, input, OPERATION_TIMEOUT);
+            return Ok(Invocation::Server(own, OperationCall { encoding, ..call }));
+        }
+        let operations = self.service().operations();
+        let anchor = self.governed().anchor_id();
+        let registered = operations.of(anchor, self.schema(), path);
+        if registered.is_empty() {
+            return Err(self.not_supported(operation));
+        }
+        let input = self.completed_input(path, operation, input)?;
+        Ok(Invocation::Registered(registered, input))
     }
 
     /// Whether an operation is answered.

@@ -36,6 +36,16 @@ pub trait FrontEnd {
         reference.clone()
     }
 
+    /// The name that the server gives a session, under which the library runs what the front end cannot express.
+    fn session_name(&self, name: &'static str) -> &'static str {
+        name
+    }
+
+    /// Replaces the names of sessions in a state, if the front end gives them others.
+    fn rename_sessions(&mut self, state: &mut State) {
+        let _ = state;
+    }
+
     /// Is called at the start of each case.
     fn start_case(&mut self, base: Base) {
         let _ = base;

@@ -37,12 +37,16 @@ pub fn run(
                 Some(front_end) => front_end.run(&request),
                 None => store.run(&request),
             };
-            if front_end.is_some() && matches!(outcome, Outcome::Inexpressible(_)) {
+            if let (Some(front_end), Outcome::Inexpressible(_)) = (front_end.as_deref(), &outcome) {
+                let session = front_end.session_name(request.session);
                 // Its outcome is that of the reference.
-                let _ = store.run(&request);
+                let _ = store.run(&request.session(session));
             }
             moments.begin_step();
-            let state = store.state();
+            let mut state = store.state();
+            if let Some(front_end) = front_end.as_deref_mut() {
+                front_end.rename_sessions(&mut state);
+            }
             observations.push(Observation { outcome, state });
         }
     }

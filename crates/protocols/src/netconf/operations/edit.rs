@@ -7,7 +7,9 @@ use espalier_yang::data::Operation;
 
 use super::configuration::{Configuration, Source};
 use super::output::{Output, Result};
-use super::parameters::{Parameters, invalid, named_datastore};
+use super::parameters::{
+    NMDA_NAMESPACE, Parameters, identified_datastore, invalid, named_datastore,
+};
 use crate::netconf::message::Element;
 use crate::netconf::url::UrlAccess;
 
@@ -121,25 +123,24 @@ pub(super) fn delete_config(
     let target = named_datastore(running, &place)?;
     if target.datastore() != Datastore::Startup {
         let name = target.datastore().name();
-        return Err(invalid(format!("{name} cannot be deleted"), name).into());
+        return Err(invalid(format!("{name} cannot be deleted; only startup can"), name).into());
     }
     target.delete(NOTE)?;
     Ok(Output::Ok)
 }
 
-/// `validate` (RFC 6241 §8.6.4.1).
+/// `validate` (RFC 6241 §8.6.4.1). The source may be any datastore (RFC 8526 §3.2).
 pub(super) fn validate(
     running: &SessionDatastore,
     urls: &UrlAccess,
     operation: &Element<'_>,
 ) -> Result<Output> {
-    let parameters = Parameters::of(operation, &["source", "datastore"])?;
-    if parameters.get("datastore").is_some() {
-        parameters.identified_datastore(running)?.validate()?;
-        return Ok(Output::Ok);
-    }
+    let parameters = Parameters::of(operation, &["source"])?;
     let place = parameters.place("source")?;
     match Source::of(&place) {
+        Source::Datastore if place.is(NMDA_NAMESPACE, "datastore") => {
+            identified_datastore(running, &place)?.validate()?;
+        }
         Source::Datastore => named_datastore(running, &place)?.validate()?,
         Source::Configuration(source) => {
             running.require("ietf-netconf", "validate")?;

@@ -11,6 +11,9 @@ use crate::netconf::message::Element;
 /// The namespace of `with-defaults` (RFC 6243).
 const WITH_DEFAULTS_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
 
+/// The namespace of the operations of NMDA (RFC 8526).
+pub(super) const NMDA_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
+
 /// The namespace of the identities of datastores (RFC 8342).
 const DATASTORES_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-datastores";
 
@@ -127,13 +130,7 @@ impl<'m> Parameters<'m> {
 
     /// The datastore that the identity in `datastore` names (RFC 8526).
     pub fn identified_datastore(&self, of: &SessionDatastore) -> Result<SessionDatastore> {
-        let parameter = self.required("datastore")?;
-        let text = parameter.text()?;
-        let (prefix, name) = text.split_once(':').unwrap_or(("", &text));
-        let is_identity = parameter.namespace_of(prefix) == Some(DATASTORES_NAMESPACE);
-        let named = is_identity.then(|| Datastore::named(name)).flatten();
-        let unknown = || invalid(format!("there is no datastore “{text}”"), "datastore");
-        Ok(of.sibling(named.ok_or_else(unknown)?)?)
+        identified_datastore(of, self.required("datastore")?)
     }
 
     /// How defaults are reported (RFC 6243).
@@ -162,6 +159,20 @@ pub(super) fn named_datastore(
         }
     };
     Ok(of.sibling(datastore)?)
+}
+
+/// The datastore that an identity names (RFC 8526).
+pub(super) fn identified_datastore(
+    of: &SessionDatastore,
+    identity: &Element<'_>,
+) -> Result<SessionDatastore> {
+    let text = identity.text()?;
+    let (prefix, name) = text.split_once(':').unwrap_or(("", &text));
+    if identity.namespace_of(prefix) != Some(DATASTORES_NAMESPACE) {
+        return Err(invalid(format!("there is no datastore “{text}”"), "datastore").into());
+    }
+    let named = Datastore::parse(name).map_err(|error| error.on_element("datastore"))?;
+    Ok(of.sibling(named)?)
 }
 
 pub(super) fn invalid(message: impl Into<String>, element: &str) -> DataError {

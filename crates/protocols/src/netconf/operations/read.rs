@@ -8,11 +8,8 @@ use espalier_yang::data::{Origin, PrintOptions, xml};
 
 use super::filter::{nmda_filter, request_filter};
 use super::output::{Output, Result};
-use super::parameters::{Parameters, invalid};
+use super::parameters::{NMDA_NAMESPACE, Parameters, invalid};
 use crate::netconf::message::{Element, Reply};
-
-/// The namespace of the output of `get-data`.
-const NMDA_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
 
 pub(super) fn get<W: Write>(
     running: &SessionDatastore,

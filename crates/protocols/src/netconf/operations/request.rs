@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
 use espalier_service::notifications::Subscription;
-use espalier_service::session::Session;
+use espalier_service::session::{Session, TerminationReason};
 use espalier_yang::{DataError, ErrorTag, ErrorType, Errors, Schema};
 
 use super::output::{Failure, Output, Result, write_nodes};
-use super::parameters::protocol_error;
+use super::parameters::{NMDA_NAMESPACE, protocol_error};
 use super::partial_lock::{self, PARTIAL_LOCK_NAMESPACE};
 use super::subscribe::{self, NOTIFICATION_NAMESPACE, SUBSCRIBED_NAMESPACE};
 use super::{copy, edit, invoke, large, read};
@@ -21,9 +21,6 @@ use crate::netconf::message::{
 use crate::netconf::outbox::Turn;
 use crate::netconf::server::{Inner, SessionEnd};
 use crate::netconf::url::UrlAccess;
-
-/// The namespace of the operations of NMDA (RFC 8526).
-const NMDA_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-nmda";
 
 /// Bytes of a reply that are kept until it is complete, so that an error can still replace it.
 const HELD_BYTES_MAX: usize = 64 << 10;
@@ -233,7 +230,11 @@ fn perform<W: Write>(
         (BASE_NAMESPACE, "delete-config") => edit::delete_config(running, urls, operation),
         (BASE_NAMESPACE, "copy-config") => copy::copy_config(running, urls, operation),
         (BASE_NAMESPACE, "validate") => edit::validate(running, urls, operation),
-        (BASE_NAMESPACE, "close-session") => Ok(Output::Ok),
+        (BASE_NAMESPACE, "close-session") => {
+            // Before the reply: a client that has it may begin another session, which finds no lock of this one.
+            running.end_because(TerminationReason::Closed)?;
+            Ok(Output::Ok)
+        }
         (PARTIAL_LOCK_NAMESPACE, "partial-lock") => partial_lock::lock(running, operation, reply),
         (PARTIAL_LOCK_NAMESPACE, "partial-unlock") => partial_lock::unlock(running, operation),
         (NOTIFICATION_NAMESPACE, "create-subscription") => subscribe::create(running, operation),

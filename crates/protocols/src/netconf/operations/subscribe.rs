@@ -81,13 +81,38 @@ fn time(parameters: &Parameters<'_>, name: &str) -> Result<Option<Timestamp>> {
 /// The filter in a `filter` element.
 fn event_filter(running: &SessionDatastore, filter: &Element<'_>) -> Result<EventFilter> {
     match FilterText::of(filter)? {
-        FilterText::Subtree(document) => Ok(EventFilter::parse_subtree_element(&document)?),
+        FilterText::Subtree(document) => {
+            check_names(running, filter)?;
+            Ok(EventFilter::parse_subtree_element(&document)?)
+        }
         FilterText::XPath(text) => {
             let schema = running.schema();
             let module = |prefix: Option<&str>| module_of(schema, filter, prefix);
             Ok(EventFilter::parse_xpath_with(text, &module)?)
         }
     }
+}
+
+/// Rejects a subtree filter with an element that is in no model: its client would wait for ever. Reads have no such check,
+/// as RFC 6241 §6 requires.
+fn check_names(running: &SessionDatastore, filter: &Element<'_>) -> Result<()> {
+    let mut all: Vec<_> = vec![running.clone()];
+    all.extend(running.server_state()?);
+    for element in filter.children()? {
+        let is_known = all.iter().any(|of| {
+            let module = of.schema().module_by_namespace(&element.namespace);
+            module.is_some_and(|module| of.schema().child(None, module, &element.name).is_some())
+        });
+        // Without a namespace, an element is one of any module (RFC 6241 §6.2.1).
+        if !is_known && !element.namespace.is_empty() {
+            let message = format!(
+                "there is no notification “{}” in “{}”",
+                element.name, element.namespace
+            );
+            return Err(invalid(message, "filter").into());
+        }
+    }
+    Ok(())
 }
 
 /// The module of a prefix in an expression: that of the namespace that it is declared for, or the one with this name. A

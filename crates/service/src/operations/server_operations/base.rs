@@ -9,6 +9,7 @@ use espalier_yang::data::{DataTree, Operation};
 use espalier_yang::{ErrorTag, InstancePath};
 
 use super::parameters::{Place, config_tree, datastore, parameter_error, place};
+use crate::access::hide_missing;
 use crate::datastore::{ChangeNote, SessionDatastore};
 use crate::operations::OperationCall;
 use crate::session::{SessionId, SessionKind};
@@ -44,7 +45,11 @@ pub(super) fn edit_config(of: &SessionDatastore, call: &OperationCall) -> Result
     };
     let document = config(call)?;
     let tree = config_tree(of.schema(), document)?;
-    let edit = Edit::apply(InstancePath::root(), tree, operation);
+    let edit = match operation {
+        // The whole datastore (RFC 6241 §7.2).
+        Operation::Replace => Edit::replace_all(tree),
+        operation => Edit::apply(InstancePath::root(), tree, operation),
+    };
     // The document is one edit, so every error option leaves all of it or nothing.
     target.edit_config(&[edit], test, error, NOTE).map(done)
 }
@@ -179,6 +184,12 @@ pub(super) fn factory_reset(of: &SessionDatastore, _: &OperationCall) -> Result<
 }
 
 /// `send-notification` of `espalier-notifications`.
+/// A parent that does not exist, and one that is hidden from the user, look the same.
 pub(super) fn send_notification(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
-    of.send_notification(&call.schema, call.arguments())
+    let access = of.access()?;
+    let sent = of.send_notification(&call.schema, call.arguments());
+    sent.map_err(|error| match (error, access.table()) {
+        (Error::Data(errors), Some(table)) => Error::Data(hide_missing(table, errors)),
+        (error, _) => error,
+    })
 }

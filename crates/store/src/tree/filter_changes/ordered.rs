@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     fn keys(numbers: &[u64]) -> Vec<Keys> {
-        let value = |number: &u64| Keys::Values(vec![Value::Uint(*number)]);
+        let value = |number: &u64| Keys::Values(vec![Value::Uint64(*number)]);
         numbers.iter().map(value).collect()
     }
 
