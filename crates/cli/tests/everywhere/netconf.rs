@@ -648,10 +648,13 @@ impl FrontEnd for Netconf<'_> {
         self.base = base;
     }
 
-    fn session_name(&self, name: &'static str) -> &'static str {
+    fn session_name(&self, name: &'static str, limit: &str) -> &'static str {
         let session = self.names.iter().rev().find(|(_, own)| **own == name);
         match (session, &self.prefix) {
-            (Some((place, _)), Some(prefix)) if self.sessions.contains_key(name) => {
+            // The library has private candidates of its own sessions.
+            (Some((place, _)), Some(prefix))
+                if self.sessions.contains_key(name) && limit != PRIVATE =>
+            {
                 format!("{prefix}{place}").leak()
             }
             _ => name,
