@@ -667,8 +667,7 @@ impl FrontEnd for Netconf<'_> {
             if let (Some(begin), None) = (locks.find(&start), &self.prefix) {
                 let name = locks[begin..].split('"').next().expect("a name");
                 let (prefix, _) = name.rsplit_once('-').expect("a place");
-                let user = self.user.as_ref().map_or(0, |user| user.len() + 1);
-                self.prefix = Some(format!("{}-", &prefix[user..]));
+                self.prefix = Some(format!("{prefix}-"));
             }
             *locks = self.renamed(locks);
         }
