@@ -181,12 +181,17 @@ impl Library {
     }
 
     fn datastore(&self, name: &str, request: &Request) -> Result<SessionDatastore> {
+        // That of another front end is named with its user.
+        let (caller, name) = match request.session.split_once('/') {
+            Some((user, name)) => (caller_of(Some(user)), name),
+            None => (self.caller.clone(), request.session),
+        };
         let session = self.service.sessions().open(NewSession {
-            caller: self.caller.clone(),
+            caller,
             transport: Transport::Library,
             peer: String::new(),
             kind: SessionKind::Named,
-            name: request.session.to_owned(),
+            name: name.to_owned(),
         });
         let session = session.expect("a session");
         let running = self.service.datastore(&session, self.running.clone());

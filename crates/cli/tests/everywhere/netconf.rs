@@ -651,10 +651,13 @@ impl FrontEnd for Netconf<'_> {
         self.base = base;
     }
 
-    fn session_name(&self, name: &'static str) -> &'static str {
+    fn session_name(&self, name: &'static str, limit: &str) -> &'static str {
         let session = self.names.iter().rev().find(|(_, own)| **own == name);
         match (session, &self.prefix) {
-            (Some((place, _)), Some(prefix)) if self.sessions.contains_key(name) => {
+            // The library has private candidates of its own sessions.
+            (Some((place, _)), Some(prefix))
+                if self.sessions.contains_key(name) && limit != PRIVATE =>
+            {
                 format!("{prefix}{place}").leak()
             }
             _ => name,
@@ -667,8 +670,7 @@ impl FrontEnd for Netconf<'_> {
             if let (Some(begin), None) = (locks.find(&start), &self.prefix) {
                 let name = locks[begin..].split('"').next().expect("a name");
                 let (prefix, _) = name.rsplit_once('-').expect("a place");
-                let user = self.user.as_ref().map_or(0, |user| user.len() + 1);
-                self.prefix = Some(format!("{}-", &prefix[user..]));
+                self.prefix = Some(format!("{prefix}-"));
             }
             *locks = self.renamed(locks);
         }

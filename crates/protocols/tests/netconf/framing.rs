@@ -11,6 +11,8 @@ fn get(id: u32) -> String {
 }
 
 /// Requests may be sent without waiting for replies, split at any byte; the replies have their order.
+///
+/// §5 row 5
 #[test]
 fn requests_are_read_wherever_they_are_split() {
     let fixture = Fixture::new();
@@ -36,6 +38,8 @@ fn requests_are_read_wherever_they_are_split() {
 }
 
 /// A wrong frame ends the session; in base:1.1 the client learns why.
+///
+/// §5 row 3
 #[test]
 fn a_wrong_frame_ends_the_session() {
     let fixture = Fixture::new();

@@ -73,6 +73,7 @@ fn modules_of_yang_1_are_announced_and_those_of_yang_1_1_are_not() {
     }
 }
 
+/// §5 row 8
 #[test]
 fn wrong_hellos_end_the_session() {
     let fixture = Fixture::new();
@@ -96,6 +97,8 @@ fn wrong_hellos_end_the_session() {
 }
 
 /// Some clients send white space before the declaration, and some send chunks when they have the hello of the server.
+///
+/// §5 row 1
 #[test]
 fn unusual_hellos_are_accepted() {
     let fixture = Fixture::new();
@@ -126,6 +129,8 @@ fn a_client_that_sends_no_hello_is_disconnected() {
 }
 
 /// Locks end with the connection; the candidate that was locked is discarded.
+///
+/// §5 row 40
 #[test]
 fn a_lost_connection_releases_what_the_session_had() {
     let fixture = Fixture::new();

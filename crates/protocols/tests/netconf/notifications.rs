@@ -39,6 +39,8 @@ impl Fixture {
 }
 
 /// The reply comes before the first notification; past events come before those that follow.
+///
+/// §5 rows 36, 37
 #[test]
 fn notifications_follow_the_reply_and_past_ones_come_first() {
     let fixture = Fixture::new();
@@ -91,6 +93,7 @@ fn filters_select_notifications() {
     }
 }
 
+/// §5 row 37
 #[test]
 fn wrong_subscriptions_are_rejected() {
     let fixture = Fixture::new();

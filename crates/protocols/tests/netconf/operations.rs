@@ -57,6 +57,7 @@ fn a_candidate_may_be_invalid_until_it_is_committed() {
     assert!(client.data(GET).contains("allowed"));
 }
 
+/// §5 rows 16, 26, 34
 #[test]
 fn wrong_requests_have_errors_and_the_session_goes_on() {
     let fixture = Fixture::new();
@@ -144,6 +145,8 @@ fn errors_have_paths_with_prefixes_that_are_declared_on_them() {
 }
 
 /// Requests with prefixes, without a namespace for parameters, and with parameters in another order.
+///
+/// §5 row 14
 #[test]
 fn unusual_requests_are_accepted() {
     let fixture = Fixture::new();
@@ -206,6 +209,7 @@ fn actions_are_found_by_their_entries() {
     }
 }
 
+/// §5 row 42
 #[test]
 fn a_confirmed_commit_is_rolled_back_with_its_session() {
     let fixture = Fixture::new();

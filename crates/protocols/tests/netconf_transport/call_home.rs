@@ -50,6 +50,8 @@ fn listener() -> (TcpListener, u16) {
 }
 
 /// Row 46 of the table of user-reported problems: netopeer2 issues 292, 969, 1083, libnetconf2 issue 241.
+///
+/// §5 row 46
 #[test]
 fn a_persistent_connection_comes_back_after_any_failure() {
     let (listener, port) = listener();

@@ -10,6 +10,7 @@ use espalier_protocols::netconf::transport::TransportLimits;
 use crate::ssh_client::{connect, ended, netconf};
 use crate::support::{SOON, Server, limits, soon};
 
+/// §5 row 9
 #[test]
 fn a_session_that_does_not_read_delays_no_other_channel() {
     let server = Server::ssh(limits());

@@ -28,6 +28,7 @@ fn assert_pattern(mut output: impl Read, count: u64) {
     }
 }
 
+/// §5 row 61
 #[test]
 fn large_replies_across_rekeys_started_by_the_client() {
     let server = Server::ssh(limits());
@@ -67,6 +68,8 @@ fn large_requests_across_rekeys_started_by_the_client() {
 }
 
 /// Row 7 of the table of user-reported problems: libnetconf2 issue 44.
+///
+/// §5 row 7
 #[test]
 fn a_second_channel_of_a_connection_is_a_session_of_its_own() {
     let server = Server::ssh(limits());

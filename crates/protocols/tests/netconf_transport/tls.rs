@@ -43,6 +43,8 @@ fn the_user_is_that_of_the_certificate_in_both_versions() {
 }
 
 /// Row 47 of the table of user-reported problems: netopeer2 issues 1381, 1623.
+///
+/// §5 row 47
 #[test]
 fn the_audit_log_names_the_check_that_failed() {
     let (server, pki) = server(limits());

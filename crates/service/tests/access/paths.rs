@@ -74,6 +74,8 @@ fn paths_without_meaning_are_reported_with_the_position() {
 }
 
 /// Prefixes of XML and names of modules in JSON are the same rule, also if two modules have one prefix.
+///
+/// §5 row 51
 #[test]
 fn xml_and_json_documents_give_the_same_rule() {
     let config = |of: &dyn Fn(&espalier_yang::Schema) -> espalier_yang::data::DataTree| {

@@ -27,6 +27,7 @@ fn fixture() -> Fixture {
     fixture
 }
 
+/// §5 row 53
 #[test]
 fn denied_notifications_are_dropped_and_counted() {
     let fixture = fixture();

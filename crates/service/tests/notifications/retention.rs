@@ -155,6 +155,7 @@ fn a_replay_that_is_overtaken_by_deletions_reports_the_lost_events() {
     assert!(numbers.is_sorted());
 }
 
+/// §5 row 39
 #[test]
 fn a_replay_begins_with_what_is_left() {
     let fixture = Fixture::new();

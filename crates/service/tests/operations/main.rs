@@ -215,6 +215,7 @@ impl Operation for Recording {
     }
 }
 
+/// §5 row 55
 #[test]
 fn several_operations_are_called_by_priority_and_undone_if_a_later_one_fails() {
     let (service, tree, of) = started();
@@ -244,6 +245,7 @@ fn several_operations_are_called_by_priority_and_undone_if_a_later_one_fails() {
     assert_eq!(*log.lock(), expected);
 }
 
+/// §5 row 54
 #[test]
 fn an_action_is_found_by_its_entry() {
     let (service, tree, of) = started();
@@ -287,6 +289,7 @@ fn an_action_is_found_by_its_entry() {
     }
 }
 
+/// §5 row 55
 #[test]
 fn an_operation_that_hangs_or_panics_delays_only_its_client() {
     let (service, tree, of) = started();

@@ -144,6 +144,7 @@ fn an_edit_of_running_confirms() {
     assert_eq!(text(&running), r#"{"m:top":"new","m:plain":{"x":"1"}}"#);
 }
 
+/// §5 row 43
 #[test]
 fn an_expired_commit_is_rolled_back_on_opening_and_before_the_next_commit() {
     let directory = tempfile::tempdir().unwrap();

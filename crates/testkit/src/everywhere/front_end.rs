@@ -36,8 +36,10 @@ pub trait FrontEnd {
         reference.clone()
     }
 
-    /// The name that the server gives a session, under which the library runs what the front end cannot express.
-    fn session_name(&self, name: &'static str) -> &'static str {
+    /// The name of the session under which the library runs what the front end cannot express because of a limit, if the
+    /// server gives sessions other names.
+    fn session_name(&self, name: &'static str, limit: &str) -> &'static str {
+        let _ = limit;
         name
     }
 

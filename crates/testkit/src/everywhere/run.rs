@@ -37,8 +37,10 @@ pub fn run(
                 Some(front_end) => front_end.run(&request),
                 None => store.run(&request),
             };
-            if let (Some(front_end), Outcome::Inexpressible(_)) = (front_end.as_deref(), &outcome) {
-                let session = front_end.session_name(request.session);
+            if let (Some(front_end), Outcome::Inexpressible(limit)) =
+                (front_end.as_deref(), &outcome)
+            {
+                let session = front_end.session_name(request.session, limit);
                 // Its outcome is that of the reference.
                 let _ = store.run(&request.session(session));
             }
