@@ -651,9 +651,9 @@ impl FrontEnd for Netconf<'_> {
     fn session_name(&self, name: &'static str, limit: &str) -> &'static str {
         let session = self.names.iter().rev().find(|(_, own)| **own == name);
         match (session, &self.prefix) {
-            // The library has private candidates of its own sessions.
+            // The library has private candidates of its own sessions, and authors that a request names.
             (Some((place, _)), Some(prefix))
-                if self.sessions.contains_key(name) && limit != PRIVATE =>
+                if self.sessions.contains_key(name) && ![PRIVATE, NOTES].contains(&limit) =>
             {
                 format!("{prefix}{place}").leak()
             }
