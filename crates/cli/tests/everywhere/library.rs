@@ -182,7 +182,7 @@ impl Library {
 
     fn datastore(&self, name: &str, request: &Request) -> Result<SessionDatastore> {
         // That of another front end is named with its user.
-        let (caller, name) = match request.session.split_once('/') {
+        let (caller, session_name) = match request.session.split_once('/') {
             Some((user, name)) => (caller_of(Some(user)), name),
             None => (self.caller.clone(), request.session),
         };
@@ -191,7 +191,7 @@ impl Library {
             transport: Transport::Library,
             peer: String::new(),
             kind: SessionKind::Named,
-            name: name.to_owned(),
+            name: session_name.to_owned(),
         });
         let session = session.expect("a session");
         let running = self.service.datastore(&session, self.running.clone());

@@ -609,14 +609,14 @@ impl FrontEnd for Netconf<'_> {
         if let Operation::Receive(receive) = &request.operation {
             return self.receive(receive);
         }
-        let operation = match self.operation(request) {
-            Ok(operation) => operation,
-            Err(limit) => return Outcome::Inexpressible(limit),
-        };
         self.author = match &request.operation {
             // As the operations of the library have it.
             Operation::Invoke { .. } => "",
             _ => ANONYMOUS,
+        };
+        let operation = match self.operation(request) {
+            Ok(operation) => operation,
+            Err(limit) => return Outcome::Inexpressible(limit),
         };
         let reply = self.request(request.session, &operation);
         if matches!(request.operation, Operation::EndSession) {
@@ -654,9 +654,9 @@ impl FrontEnd for Netconf<'_> {
     fn session_name(&self, name: &'static str, limit: &str) -> &'static str {
         let session = self.names.iter().rev().find(|(_, own)| **own == name);
         match (session, &self.prefix) {
-            // The library has private candidates of its own sessions.
+            // The library has private candidates of its own sessions, and authors that a request names.
             (Some((place, _)), Some(prefix))
-                if self.sessions.contains_key(name) && limit != PRIVATE =>
+                if self.sessions.contains_key(name) && ![PRIVATE, NOTES].contains(&limit) =>
             {
                 format!("{prefix}{place}").leak()
             }
@@ -762,6 +762,32 @@ fn prescribed(operation: &Operation, error: &ReportedError) -> ReportedError {
                 message,
                 json!({"bad-element": "source"}),
             )
+        }
+        Operation::Receive(receive) if !events::is_established(receive) => {
+            let wrong =
+                |tag, message, element| with(tag, None, message, json!({"bad-element": element}));
+            // RFC 5277 §2.1.1.
+            match message {
+                "the start time is in the future" => {
+                    wrong("bad-element", "“startTime” is in the future", "startTime")
+                }
+                "the stop time is before the start time" => wrong(
+                    "bad-element",
+                    "“stopTime” is before “startTime”",
+                    "stopTime",
+                ),
+                "the stop time is in the past: without a start time, no events are replayed" => {
+                    wrong(
+                        "missing-element",
+                        "“stopTime” requires “startTime”",
+                        "startTime",
+                    )
+                }
+                message if message.starts_with("there is no event stream") => {
+                    wrong("invalid-value", message, "stream")
+                }
+                _ => error.clone(),
+            }
         }
         _ => error.clone(),
     }

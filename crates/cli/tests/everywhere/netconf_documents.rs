@@ -524,6 +524,13 @@ pub fn json_path(path: &str) -> String {
     text + rest
 }
 
+/// What errors of subscriptions have (RFC 8639 §2.4.6).
+const SUBSCRIPTION_ERRORS: [&str; 3] = [
+    "establish-subscription-stream-error-info",
+    "modify-subscription-stream-error-info",
+    "delete-subscription-error-info",
+];
+
 fn error_info(text: &str) -> Json {
     let mut info = serde_json::Map::new();
     for name in [
@@ -537,17 +544,20 @@ fn error_info(text: &str) -> Json {
             info.insert(name.to_owned(), unescaped(value).into());
         }
     }
-    const SUBSCRIBED: &str = "establish-subscription-stream-error-info";
-    if let Some(detail) = content(text, SUBSCRIBED) {
+    for name in SUBSCRIPTION_ERRORS {
+        let Some(detail) = content(text, name) else {
+            continue;
+        };
         let mut members = serde_json::Map::new();
-        if let Some((_, reason)) = content(detail, "reason").and_then(|text| text.split_once(':')) {
+        if let Some(reason) = content(detail, "reason") {
+            let reason = reason.rsplit(':').next().unwrap_or_default();
             let reason = format!("ietf-subscribed-notifications:{reason}");
             members.insert("reason".to_owned(), reason.into());
         }
         if let Some(hint) = content(detail, "filter-failure-hint") {
             members.insert("filter-failure-hint".to_owned(), unescaped(hint).into());
         }
-        let name = format!("ietf-subscribed-notifications:{SUBSCRIBED}");
+        let name = format!("ietf-subscribed-notifications:{name}");
         info.insert(name, members.into());
     }
     let non_unique: Vec<_> = text
