@@ -17,6 +17,7 @@ use crate::events::{self, ESTABLISH, Message, establish_input, text_of};
 use crate::netconf_client::{BASE, Session, content};
 use crate::netconf_documents::{self as documents, Schemas};
 use crate::process::{Sandbox, Server};
+use crate::reported::relative;
 
 const DOCUMENTS: &str = "documents in JSON that are no data of the model";
 const ADDRESSES: &str = "addresses of resources";
@@ -363,6 +364,21 @@ impl<'s> Netconf<'s> {
         }
     }
 
+    /// An event with the author that the library has in place of the user of this process.
+    fn with_author(&self, document: &str) -> String {
+        let version = content(document, "version").and_then(|text| text.parse().ok());
+        let version = version.map(|version| relative(version, self.base.version));
+        let author = version.and_then(|version| self.authors.get(&version).copied());
+        let leaf = |name: &str, text: &str| match text {
+            "" => String::new(),
+            text => format!("<{name}>{text}</{name}>"),
+        };
+        let own = author.unwrap_or(ANONYMOUS);
+        document
+            .replace(&leaf("author", &self.peer), &leaf("author", own))
+            .replace(&leaf("username", &self.peer), &leaf("username", ANONYMOUS))
+    }
+
     /// The events of a subscription in a session of its own.
     fn receive(&self, receive: &Receive) -> Outcome {
         let mut session = self.connect();
@@ -398,12 +414,8 @@ impl<'s> Netconf<'s> {
                 return None;
             }
             let mut document = session.receive()?;
-            for leaf in ["author", "username"] {
-                // As in `rename_sessions`.
-                if self.user.is_none() {
-                    let text = |name: &str| format!("<{leaf}>{name}</{leaf}>");
-                    document = document.replace(&text(&self.peer), &text(ANONYMOUS));
-                }
+            if self.user.is_none() {
+                document = self.with_author(&document);
             }
             let document = match receive.format {
                 Format::Xml => document,
