@@ -364,19 +364,23 @@ impl<'s> Netconf<'s> {
         }
     }
 
-    /// An event with the author that the library has in place of the user of this process.
-    fn with_author(&self, document: &str) -> String {
+    /// An event with the author that the library has in place of the user of this process. `author` is that of the last
+    /// commit, whose changes of the configuration follow it.
+    fn with_author(&self, document: &str, author: &mut &'static str) -> String {
         let version = content(document, "version").and_then(|text| text.parse().ok());
-        let version = version.map(|version| relative(version, self.base.version));
-        let author = version.and_then(|version| self.authors.get(&version).copied());
-        let leaf = |name: &str, text: &str| match text {
-            "" => String::new(),
-            text => format!("<{name}>{text}</{name}>"),
+        if let Some(version) = version {
+            let known = self.authors.get(&relative(version, self.base.version));
+            *author = known.copied().unwrap_or(ANONYMOUS);
+        }
+        let leaf = |name: &str, text: &str| format!("<{name}>{text}</{name}>");
+        let by = leaf("username", &self.peer);
+        let document = match *author {
+            "" => document
+                .replace(&leaf("author", &self.peer), "")
+                .replace(&format!("{by}<session-id>0</session-id>"), "<server/>"),
+            name => document.replace(&leaf("author", &self.peer), &leaf("author", name)),
         };
-        let own = author.unwrap_or(ANONYMOUS);
-        document
-            .replace(&leaf("author", &self.peer), &leaf("author", own))
-            .replace(&leaf("username", &self.peer), &leaf("username", ANONYMOUS))
+        document.replace(&by, &leaf("username", ANONYMOUS))
     }
 
     /// The events of a subscription in a session of its own.
@@ -406,6 +410,7 @@ impl<'s> Netconf<'s> {
             return Outcome::Failure(errors);
         }
         let mut ends = events::end_of_replay(receive).len();
+        let mut author = ANONYMOUS;
         events::outcome(receive, || {
             if ends == 0 {
                 // The session goes on, without notifications.
@@ -415,7 +420,7 @@ impl<'s> Netconf<'s> {
             }
             let mut document = session.receive()?;
             if self.user.is_none() {
-                document = self.with_author(&document);
+                document = self.with_author(&document, &mut author);
             }
             let document = match receive.format {
                 Format::Xml => document,
