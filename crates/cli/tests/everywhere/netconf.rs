@@ -17,6 +17,7 @@ use crate::events::{self, ESTABLISH, Message, establish_input, text_of};
 use crate::netconf_client::{BASE, Session, content};
 use crate::netconf_documents::{self as documents, Schemas};
 use crate::process::{Sandbox, Server};
+use crate::reported::relative;
 
 const DOCUMENTS: &str = "documents in JSON that are no data of the model";
 const ADDRESSES: &str = "addresses of resources";
@@ -363,6 +364,25 @@ impl<'s> Netconf<'s> {
         }
     }
 
+    /// An event with the author that the library has in place of the user of this process. `author` is that of the last
+    /// commit, whose changes of the configuration follow it.
+    fn with_author(&self, document: &str, author: &mut &'static str) -> String {
+        let version = content(document, "version").and_then(|text| text.parse().ok());
+        if let Some(version) = version {
+            let known = self.authors.get(&relative(version, self.base.version));
+            *author = known.copied().unwrap_or(ANONYMOUS);
+        }
+        let leaf = |name: &str, text: &str| format!("<{name}>{text}</{name}>");
+        let by = leaf("username", &self.peer);
+        let document = match *author {
+            "" => document
+                .replace(&leaf("author", &self.peer), "")
+                .replace(&format!("{by}<session-id>0</session-id>"), "<server/>"),
+            name => document.replace(&leaf("author", &self.peer), &leaf("author", name)),
+        };
+        document.replace(&by, &leaf("username", ANONYMOUS))
+    }
+
     /// The events of a subscription in a session of its own.
     fn receive(&self, receive: &Receive) -> Outcome {
         let mut session = self.connect();
@@ -390,6 +410,7 @@ impl<'s> Netconf<'s> {
             return Outcome::Failure(errors);
         }
         let mut ends = events::end_of_replay(receive).len();
+        let mut author = ANONYMOUS;
         events::outcome(receive, || {
             if ends == 0 {
                 // The session goes on, without notifications.
@@ -398,12 +419,8 @@ impl<'s> Netconf<'s> {
                 return None;
             }
             let mut document = session.receive()?;
-            for leaf in ["author", "username"] {
-                // As in `rename_sessions`.
-                if self.user.is_none() {
-                    let text = |name: &str| format!("<{leaf}>{name}</{leaf}>");
-                    document = document.replace(&text(&self.peer), &text(ANONYMOUS));
-                }
+            if self.user.is_none() {
+                document = self.with_author(&document, &mut author);
             }
             let document = match receive.format {
                 Format::Xml => document,

@@ -121,6 +121,15 @@ impl ServedAnchors {
         }
     }
 
+    /// Opens the default anchor again if it was replaced; false if it was not.
+    pub(crate) fn renew_default(&self) -> bool {
+        let is_replaced = self.inner.is_default_replaced();
+        if is_replaced {
+            self.catalog_changed();
+        }
+        is_replaced
+    }
+
     /// An anchor for a user. Whether the user may know of it is decided before the store is read. Blocks if the
     /// anchor is not open or has to be checked; see [`Self::open_anchor`].
     ///

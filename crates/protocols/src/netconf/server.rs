@@ -125,6 +125,12 @@ impl Inner {
         Ok(served.anchor().clone())
     }
 
+    /// Opens the anchor again if its modules were replaced by another process; false if they were not. A request that
+    /// failed may have failed for that, and can be repeated.
+    pub fn renew_anchor(&self) -> bool {
+        self.anchors.renew_default()
+    }
+
     /// Waits until a user may run an operation. It may run until the result is dropped.
     pub async fn operation_permit(&self, user: &str) -> OperationPermit {
         // Without users there is one limit.

@@ -61,6 +61,14 @@ pub(in crate::netconf) enum Next {
     End(SessionEnd),
 }
 
+/// The result of an operation.
+enum Answered {
+    /// Its reply was sent.
+    Sent(Next),
+    /// It failed, with the schema of the paths of the errors. Nothing was sent.
+    Failed(Errors, Option<Arc<Schema>>),
+}
+
 impl Request {
     /// Runs the operation, and writes its reply. An error is one of the connection.
     pub fn answer(mut self, turn: &Turn) -> io::Result<Next> {
@@ -126,12 +134,35 @@ impl Request {
             }
             Err(RpcError::Malformed(reason)) => return self.malformed(reason, turn),
         };
+        match self.answer_rpc(&rpc, turn)? {
+            Answered::Sent(next) => Ok(next),
+            // Nothing was changed, and nothing was sent.
+            Answered::Failed(..) if self.server.renew_anchor() => {
+                match self.answer_rpc(&rpc, turn)? {
+                    Answered::Sent(next) => Ok(next),
+                    Answered::Failed(errors, schema) => self.fail(turn, rpc, &errors, schema),
+                }
+            }
+            Answered::Failed(errors, schema) => self.fail(turn, rpc, &errors, schema),
+        }
+    }
+
+    fn fail(
+        &self,
+        turn: &Turn,
+        rpc: Rpc<'_>,
+        errors: &Errors,
+        schema: Option<Arc<Schema>>,
+    ) -> io::Result<Next> {
+        self.reply_errors(turn, rpc.reply, errors, schema.as_deref())?;
+        Ok(Next::Continue)
+    }
+
+    /// Runs an operation, and sends its reply unless it fails.
+    fn answer_rpc(&self, rpc: &Rpc<'_>, turn: &Turn) -> io::Result<Answered> {
         let running = match self.running() {
             Ok(running) => running,
-            Err(error) => {
-                self.reply_errors(turn, rpc.reply, &error, None)?;
-                return Ok(Next::Continue);
-            }
+            Err(errors) => return Ok(Answered::Failed(errors, None)),
         };
         let held = HeldWriter {
             held: Vec::new(),
@@ -154,14 +185,16 @@ impl Request {
                     let message = format!("a reply failed after its begin was sent: {errors}");
                     return Err(io::Error::other(message));
                 }
-                self.reply_errors(turn, rpc.reply, &errors, Some(running.schema()))?;
-                return Ok(Next::Continue);
+                let schema = Arc::clone(running.schema());
+                return Ok(Answered::Failed(errors, Some(schema)));
             }
         };
-        Ok(match rpc.operation.is(BASE_NAMESPACE, "close-session") {
-            true => Next::End(SessionEnd::Closed),
-            false => next,
-        })
+        Ok(Answered::Sent(
+            match rpc.operation.is(BASE_NAMESPACE, "close-session") {
+                true => Next::End(SessionEnd::Closed),
+                false => next,
+            },
+        ))
     }
 
     /// Rejects a second subscription of RFC 5277, and one of each kind (RFC 8640 §3).
