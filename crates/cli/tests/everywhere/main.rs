@@ -9,7 +9,7 @@
 //! | `events.rs` | received events in comparable form |
 //! | `restconf.rs` | the requests of RFC 8040 |
 //! | `resource_edit.rs` | edits of a resource, as documents |
-//! | `netconf.rs`, `netconf_documents.rs`, `netconf_client.rs` | the messages of RFC 6241 and RFC 8526 |
+//! | `netconf.rs`, `netconf_rules.rs`, `netconf_documents.rs`, `netconf_client.rs` | the messages of RFC 6241 and RFC 8526 |
 //! | `reported.rs` | errors and results in comparable form |
 //!
 //! A further front end is one more entry in `front_ends`. `ESPALIER_CASES` (a part of a name) selects cases.
@@ -21,6 +21,7 @@ mod library;
 mod netconf;
 mod netconf_client;
 mod netconf_documents;
+mod netconf_rules;
 #[allow(dead_code, reason = "shared with the test `cli`, which uses all of it")]
 #[path = "../cli/process.rs"]
 mod process;
@@ -200,7 +201,7 @@ fn check(cases: &[Case], user: Option<&'static str>, new_store: fn() -> Sandbox)
 fn rules_of(name: &str) -> &'static dyn FrontEnd {
     match name {
         name if name.starts_with("RESTCONF") => &restconf::Rules,
-        "NETCONF" => &netconf::Rules,
+        "NETCONF" => &netconf_rules::Rules,
         _ => &command_line::Rules,
     }
 }

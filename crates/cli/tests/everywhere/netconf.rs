@@ -37,7 +37,7 @@ const TRIMMED: &str = "a leaf that has its default, where these are left out";
 const OF_RUNNING: &str = "partial locks of other datastores than running";
 const OF_CANDIDATE: &str = "commits of other datastores than the candidate";
 
-const LIMITS: [Limit; 16] = [
+pub const LIMITS: [Limit; 16] = [
     Limit {
         name: DOCUMENTS,
         reason: "they are sent in XML, so they must be translated",
@@ -499,19 +499,6 @@ fn datastores(operation: &Operation) -> Vec<&'static str> {
     }
 }
 
-/// Whether an operation is an edit of a datastore that only `edit-data` has.
-fn is_edit_data(operation: &Operation) -> bool {
-    match operation {
-        Operation::Edit { datastore, .. }
-        | Operation::Create { datastore, .. }
-        | Operation::Replace { datastore, .. }
-        | Operation::Merge { datastore, .. }
-        | Operation::Delete { datastore, .. }
-        | Operation::Set { datastore, .. } => !["running", "candidate"].contains(datastore),
-        _ => false,
-    }
-}
-
 /// An edit of a datastore: `edit-config` for those that it has, else `edit-data`.
 fn edit_of(datastore: &str, options: &str, document: &str) -> String {
     let config = format!("{options}<config xmlns:nc=\"{BASE}\">{document}</config>");
@@ -696,116 +683,5 @@ impl FrontEnd for Netconf<'_> {
             let author = self.authors.entry(newest.version).or_insert(self.author);
             newest.author = (*author).to_owned();
         }
-    }
-}
-
-/// The limits and prescribed forms, without a server.
-pub struct Rules;
-
-impl FrontEnd for Rules {
-    fn run(&mut self, _: &Request) -> Outcome {
-        unreachable!("the rules run nothing")
-    }
-
-    fn limits(&self) -> &'static [Limit] {
-        &LIMITS
-    }
-
-    /// A change is only `ok` (RFC 6241 §4.4).
-    fn expected(&self, request: &Request, reference: &Outcome) -> Outcome {
-        let has_result = matches!(
-            request.operation,
-            Operation::Read(_)
-                | Operation::Invoke { .. }
-                | Operation::Receive(_)
-                | Operation::Lock { .. }
-        );
-        match reference {
-            Outcome::Success(_) if !has_result => Outcome::Success(Json::Null),
-            Outcome::Failure(errors) => {
-                let errors = errors
-                    .iter()
-                    .map(|error| prescribed(&request.operation, error));
-                Outcome::Failure(errors.collect())
-            }
-            other => other.clone(),
-        }
-    }
-}
-
-/// An error in the form that NETCONF prescribes.
-fn prescribed(operation: &Operation, error: &ReportedError) -> ReportedError {
-    let with = |tag: &str, app_tag: Option<&str>, message: &str, info: Json| ReportedError {
-        kind: "protocol".to_owned(),
-        tag: tag.to_owned(),
-        app_tag: app_tag.map(str::to_owned),
-        message: message.to_owned(),
-        info,
-        ..ReportedError::default()
-    };
-    let message = &*error.message;
-    match operation {
-        // An expression selects no node that does not exist, or is hidden (RFC 5717 §2.4.1).
-        Operation::Lock { paths, .. }
-            if !paths.is_empty()
-                && ["access-denied", "data-missing", "unknown-element"].contains(&&*error.tag) =>
-        {
-            let app_tag = Some("no-matches");
-            let message = "the expressions select no node";
-            with("operation-failed", app_tag, message, Json::Null)
-        }
-        // RFC 6241 §7.4.
-        Operation::DeleteDatastore { datastore } if error.tag == "operation-not-supported" => {
-            let info = json!({"bad-element": datastore});
-            with("invalid-value", None, message, info)
-        }
-        // RFC 8526 §3.1.2: such a datastore is no valid value of the parameter.
-        operation
-            if error.tag == "operation-not-supported" && is_edit_data(operation)
-                || message.starts_with("there is no datastore") =>
-        {
-            let info = json!({"bad-element": "datastore"});
-            with("invalid-value", None, message, info)
-        }
-        // RFC 6241 appendix A: a parameter, and no node of the datastore, is missing.
-        Operation::Invoke {
-            path: "/ietf-netconf:validate",
-            ..
-        } if error.tag == "data-missing" => {
-            let message = "“source” of validate is missing";
-            with(
-                "missing-element",
-                None,
-                message,
-                json!({"bad-element": "source"}),
-            )
-        }
-        Operation::Receive(receive) if !events::is_established(receive) => {
-            let wrong =
-                |tag, message, element| with(tag, None, message, json!({"bad-element": element}));
-            // RFC 5277 §2.1.1.
-            match message {
-                "the start time is in the future" => {
-                    wrong("bad-element", "“startTime” is in the future", "startTime")
-                }
-                "the stop time is before the start time" => wrong(
-                    "bad-element",
-                    "“stopTime” is before “startTime”",
-                    "stopTime",
-                ),
-                "the stop time is in the past: without a start time, no events are replayed" => {
-                    wrong(
-                        "missing-element",
-                        "“stopTime” requires “startTime”",
-                        "startTime",
-                    )
-                }
-                message if message.starts_with("there is no event stream") => {
-                    wrong("invalid-value", message, "stream")
-                }
-                _ => error.clone(),
-            }
-        }
-        _ => error.clone(),
     }
 }
