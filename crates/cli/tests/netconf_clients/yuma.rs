@@ -1,6 +1,7 @@
 //! yuma123: its client `yangcli` against a served store, and `espalier netconf` against its server `netconfd` behind
 //! OpenSSH. `make servers` installs both.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +11,9 @@ use crate::{PASSWORD, USER, free_port, run, serve};
 
 /// The longest that a server takes to start.
 const START_MAX: Duration = Duration::from_secs(20);
+
+/// The most servers that are started: netconfd 2.13 crashes (a segmentation fault in libyumancx) in many of these runs.
+const SERVERS_MAX: u32 = 20;
 
 /// The user of this process, who logs in to OpenSSH.
 fn user() -> String {
@@ -35,7 +39,8 @@ impl Drop for Process {
 struct Netconfd {
     sandbox: Sandbox,
     target: String,
-    _processes: [Process; 2],
+    /// netconfd and sshd.
+    processes: [Process; 2],
 }
 
 fn start(command: &mut Command, log: &Path) -> Process {
@@ -95,10 +100,16 @@ impl Netconfd {
         let found = Self {
             target: format!("ssh://{}@127.0.0.1:{port}", user()),
             sandbox,
-            _processes: [netconfd, sshd],
+            processes: [netconfd, sshd],
         };
         found.wait();
         found
+    }
+
+    /// Whether netconfd has ended by itself.
+    fn has_crashed(&mut self) -> bool {
+        let [netconfd, _] = &mut self.processes;
+        netconfd.0.try_wait().is_ok_and(|ended| ended.is_some())
     }
 
     fn wait(&self) {
@@ -139,7 +150,18 @@ const CONTACT: &str =
 
 #[test]
 fn netconfd_is_served_by_espalier_netconf() {
-    let server = Netconfd::start();
+    for _ in 0..SERVERS_MAX {
+        let mut server = Netconfd::start();
+        match catch_unwind(AssertUnwindSafe(|| use_netconfd(&server))) {
+            Ok(()) => return,
+            Err(_) if server.has_crashed() => eprintln!("netconfd has crashed"),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+    panic!("netconfd crashed {SERVERS_MAX} times");
+}
+
+fn use_netconfd(server: &Netconfd) {
     for base in ["1.0", "1.1"] {
         let hello = server.netconf(&["hello", "--json", "--base", base]).json();
         assert_eq!(hello["base"], base);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use espalier_service::modules;
 use espalier_yang::{DataError, ErrorInfo, ErrorStructure, Schema};
 
 use super::path::XmlPath;
@@ -66,10 +67,13 @@ pub(crate) fn put_instance_identifier(
     for module in &path.modules {
         let namespace = schema.and_then(|schema| {
             let id = schema.module_by_name(module)?;
-            Some(&*schema.module(id).namespace)
+            Some(schema.module(id).namespace.to_string())
         });
-        let namespace = namespace.unwrap_or_default();
-        let _ = write!(text, " xmlns:{module}=\"{}\"", escape(namespace));
+        // The path may be that of an operation of the server, which the models of the anchor do not have.
+        let of_server = || modules::named(module)?.source().namespace();
+        if let Some(namespace) = namespace.or_else(of_server) {
+            let _ = write!(text, " xmlns:{module}=\"{}\"", escape(&namespace));
+        }
     }
     let name = start.split(' ').next().unwrap_or_default();
     let _ = write!(text, ">{}</{name}>", escape(&path.text));

@@ -283,6 +283,7 @@ fn names_any_module(node: ffi::Node<'_>) -> bool {
     let module = match node.name() {
         "stream-xpath-filter" => "ietf-subscribed-notifications",
         "datastore-xpath-filter" => "ietf-yang-push",
+        "xpath-filter" => "ietf-nmda-compare",
         _ => return false,
     };
     node.module().is_some_and(|of| of.name() == module)
