@@ -13,7 +13,6 @@ use crate::commands::netconf::operation::Operation;
     name = "shell",
     bin_name = "",
     no_binary_name = true,
-    disable_help_flag = true,
     about = "Operations of the session; COMMAND --help describes one",
     help_template = "{about}\n\n{subcommands}"
 )]
