@@ -113,17 +113,10 @@ async fn invoke(
         // Held until the operation ends, even if the request was cancelled.
         let _permit = permit;
         let input = input([of.schema(), running.schema()], &path, format, held.bytes())?;
-        let encoding_of_output = match accepted.format() {
-            Format::Json => Encoding::Json,
-            Format::Xml => Encoding::Xml,
-        };
         let output = of
-            .invoke_encoded(&path, &input, encoding_of_output)
+            .invoke_encoded(&path, &input, encoding_of(accepted.format()))
             .map_err(failure)?;
-        let encoding = match format {
-            Format::Json => Encoding::Json,
-            Format::Xml => Encoding::Xml,
-        };
+        let encoding = encoding_of(format);
         let output = of.with_subscription_uri(path.target(), output, &subscriptions, encoding)?;
         match output.nodes.iter().all(|node| node.children().is_empty()) {
             true => Ok(None),
@@ -156,6 +149,13 @@ fn failure(error: Error) -> Failure {
         failure.with_status(StatusCode::NOT_FOUND)
     } else {
         failure
+    }
+}
+
+fn encoding_of(format: Format) -> Encoding {
+    match format {
+        Format::Json => Encoding::Json,
+        Format::Xml => Encoding::Xml,
     }
 }
 

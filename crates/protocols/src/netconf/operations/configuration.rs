@@ -123,7 +123,7 @@ fn unreadable(url: &str, error: &std::io::Error) -> DataError {
     protocol_error(ErrorTag::OperationFailed, message).on_element("url")
 }
 
-/// Sends the nodes of the document of a URL, which may be of any size and has no operations.
+/// Sends the nodes of a document that may be of any size and has no operations.
 pub(super) fn send_document(
     document: impl Read,
     schema: &Schema,

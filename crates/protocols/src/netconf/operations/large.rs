@@ -4,9 +4,9 @@ use std::io::{self, Read};
 
 use espalier_service::SessionDatastore;
 use espalier_store::{Datastore, Error, LoadMode, LoadOptions};
-use espalier_yang::data::{Accept, MetadataMode, ParseOptions, Root, xml};
 use espalier_yang::{DataError, ErrorTag, ErrorType};
 
+use super::configuration::send_document;
 use super::output::{Output, Result};
 use super::parameters::{Parameters, invalid, named_datastore};
 use crate::netconf::message::{BASE_NAMESPACE, PartialRpc};
@@ -51,11 +51,6 @@ pub(super) fn load(
         mode,
         ..LoadOptions::default()
     };
-    let parse = ParseOptions {
-        accept: Accept::Config,
-        metadata: MetadataMode::Plain,
-        ..ParseOptions::default()
-    };
     let start = rpc.config.renamed_start(BASE_NAMESPACE, "config", "");
     let (_, content) = begin.split_at(rpc.begin);
     let ends = match is_copy {
@@ -68,7 +63,7 @@ pub(super) fn load(
         let Some(document) = document.take() else {
             return Err(Error::Stopped);
         };
-        xml::parse(target.schema(), Root::Datastore, document, sink, &parse).map_err(Error::from)
+        send_document(document, target.schema(), sink)
     })?;
     Ok(Output::Ok)
 }

@@ -7,6 +7,7 @@
 
 mod deltas;
 mod diff;
+mod moved_entries;
 mod node_change;
 mod ordered;
 mod print;
@@ -19,4 +20,5 @@ pub use print::{write_change_json, write_change_text};
 pub use trees::{TreeChange, each_tree_change};
 
 pub(crate) use deltas::{Comparison, Delta, Deltas, NewerState};
+pub(crate) use moved_entries::moved_entries;
 pub(crate) use walk::{each_node_change, keys_in};

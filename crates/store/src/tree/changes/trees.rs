@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use espalier_yang::data::{Content, DataNode};
 use espalier_yang::schema::Ordering;
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema};
+use rustc_hash::FxHashSet;
 
+use super::moved_entries::moved_entries;
 use super::node_change::{ChangeKind, Content as ChangedContent, NodeChange, Point};
 
 /// A change from one tree to another.
@@ -77,12 +79,12 @@ impl<'d> Comparison<'_, '_, 'd> {
             }
         }
         let is_ordered = self.is_ordered_by_user(node);
-        let stays = match is_ordered {
-            true => longest_increasing(new, &old_places),
-            false => Vec::new(),
+        let moved = match is_ordered {
+            true => moved_entries(keys_of(old), keys_of(new)),
+            false => FxHashSet::default(),
         };
         let mut previous: Option<&Keys> = None;
-        for (place, (keys, one)) in new.iter().enumerate() {
+        for (keys, one) in new {
             let path = parent.child(node, keys.clone());
             let point = || previous.map_or(Point::First, |keys| Point::After(keys.clone()));
             match old_places.get(keys) {
@@ -91,7 +93,7 @@ impl<'d> Comparison<'_, '_, 'd> {
                     self.subtree(&path, one, ChangeKind::Created, after, false);
                 }
                 Some(&old_place) => {
-                    if is_ordered && stays.binary_search(&place).is_err() {
+                    if moved.contains(keys) {
                         let change = NodeChange {
                             after: Some(point()),
                             ..change(&path, ChangeKind::Moved)
@@ -208,10 +210,11 @@ impl<'d> Comparison<'_, '_, 'd> {
 }
 
 fn places<'i>(instances: &'i Instances<'_>) -> HashMap<&'i Keys, usize> {
-    let keys = instances.iter().map(|(keys, _)| keys);
-    keys.enumerate()
-        .map(|(place, keys)| (keys, place))
-        .collect()
+    keys_of(instances).zip(0..).collect()
+}
+
+fn keys_of<'i>(instances: &'i Instances<'_>) -> impl Iterator<Item = &'i Keys> {
+    instances.iter().map(|(keys, _)| keys)
 }
 
 fn distinct(nodes: &[DataNode]) -> Vec<NodeId> {
@@ -237,30 +240,4 @@ fn content(content: &Content) -> Option<ChangedContent> {
         Content::Any(json) => Some(ChangedContent::Any(json.as_str().into())),
         Content::Inner(_) | Content::Bare => None,
     }
-}
-
-/// The places in the new list, ascending, of entries that keep their order: the fewest entries are moved.
-fn longest_increasing(new: &Instances<'_>, old_places: &HashMap<&Keys, usize>) -> Vec<usize> {
-    // For each length, the new place that ends a sequence of that length with the smallest old place.
-    let mut ends: Vec<(usize, usize)> = Vec::new();
-    let mut before: Vec<Option<usize>> = vec![None; new.len()];
-    for (place, (keys, _)) in new.iter().enumerate() {
-        let Some(&old_place) = old_places.get(keys) else {
-            continue;
-        };
-        let length = ends.partition_point(|&(_, end)| end < old_place);
-        before[place] = length.checked_sub(1).map(|shorter| ends[shorter].0);
-        match ends.get_mut(length) {
-            Some(end) => *end = (place, old_place),
-            None => ends.push((place, old_place)),
-        }
-    }
-    let mut kept = Vec::new();
-    let mut next = ends.last().map(|&(place, _)| place);
-    while let Some(place) = next {
-        kept.push(place);
-        next = before[place];
-    }
-    kept.reverse();
-    kept
 }

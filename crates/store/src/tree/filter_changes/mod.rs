@@ -7,7 +7,7 @@
 //! | `scopes.rs` | the instances whose selected part a change can affect |
 //! | `narrowed_reads.rs` | reads of what a filter selects at and below one instance |
 //! | `difference.rs` | the edits from the selected part before to that after |
-//! | `siblings.rs`, `ordered.rs` | the edits between two lists of siblings |
+//! | `siblings.rs` | the edits between two lists of siblings |
 //!
 //! The key decision: the selected part of each changed instance is read before and after, with the scan and the access rules
 //! of all filtered reads, and compared. So an instance that begins or ceases to fulfil a condition, or to be readable, is
@@ -15,7 +15,6 @@
 
 mod difference;
 mod narrowed_reads;
-mod ordered;
 mod routes;
 mod scopes;
 mod siblings;

@@ -6,9 +6,9 @@ use espalier_yang::data::{Content, DataNode};
 use espalier_yang::{InstancePath, Keys, NodeId, NodeKind, Schema};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ordered::order;
 use super::scopes::{is_named, is_ordered_by_user};
 use crate::tree::changes::Point;
+use crate::tree::changes::moved_entries;
 
 /// A change of what a filter selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl<'a> Comparer<'a> {
         let old: FxHashMap<&Keys, &DataNode> =
             old_keys.iter().zip(before.iter().copied()).collect();
         let moved = match is_ordered_by_user(self.schema, node) {
-            true => Some(order(&old_keys, &new_keys)),
+            true => Some(moved_entries(&old_keys, &new_keys)),
             false => None,
         };
         let mut previous: Option<&Keys> = None;

@@ -5,10 +5,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The entries that must be moved to get from one order to another: those outside of a longest run of entries whose order is
 /// the same.
-pub(super) fn order<'k>(before: &'k [Keys], after: &'k [Keys]) -> FxHashSet<&'k Keys> {
-    let places: FxHashMap<&Keys, usize> = before.iter().zip(0..).collect();
+pub(crate) fn moved_entries<'k>(
+    before: impl IntoIterator<Item = &'k Keys>,
+    after: impl IntoIterator<Item = &'k Keys>,
+) -> FxHashSet<&'k Keys> {
+    let places: FxHashMap<&Keys, usize> = before.into_iter().zip(0..).collect();
     let common: Vec<(&Keys, usize)> = after
-        .iter()
+        .into_iter()
         .filter_map(|keys| Some((keys, *places.get(keys)?)))
         .collect();
     let kept: FxHashSet<usize> = longest_increasing(&common).into_iter().collect();
@@ -59,7 +62,7 @@ mod tests {
             (&[], &[1], 0),
         ] {
             let (before, after) = (keys(before), keys(after));
-            assert_eq!(order(&before, &after).len(), expected, "{after:?}");
+            assert_eq!(moved_entries(&before, &after).len(), expected, "{after:?}");
         }
     }
 }
