@@ -1,8 +1,8 @@
 //! `espalier netconf` over SSH, TLS and call home.
 
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
+use espalier_testkit::servers::free_port;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair,
@@ -250,9 +250,7 @@ fn passwords_are_not_arguments() {
 #[test]
 fn servers_that_are_none_have_clear_errors() {
     let sandbox = Sandbox::new();
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    drop(listener);
+    let address = format!("127.0.0.1:{}", free_port());
     let error = netconf(&sandbox, &[&address, "hello"], &[]).failed(1);
     assert!(
         error.contains("cannot connect to ssh://127.0.0.1"),
@@ -343,12 +341,6 @@ fn certificates_over_tls() {
         error.contains("not signed by a trusted authority"),
         "{error}"
     );
-}
-
-/// A port that is free for a listener.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
 }
 
 #[test]

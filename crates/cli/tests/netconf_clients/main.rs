@@ -6,11 +6,11 @@ mod process;
 mod yuma;
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use espalier_testkit::servers::free_port;
 use process::{Sandbox, Server};
 
 const USER: &str = "maria";
@@ -42,11 +42,6 @@ fn serve(sandbox: &Sandbox) -> (Server, u16) {
     let listen = format!("127.0.0.1:{port}");
     let serve = [&store[..], &["--netconf-ssh", &listen]].concat();
     (sandbox.serve(&serve), port)
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
 }
 
 /// The folder with the clients in Python.

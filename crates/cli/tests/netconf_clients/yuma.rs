@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use espalier_testkit::servers::free_port;
+
 use crate::process::{Outcome, Sandbox};
-use crate::{PASSWORD, USER, free_port, run, serve};
+use crate::{PASSWORD, USER, run, serve};
 
 /// The longest that a server takes to start.
 const START_MAX: Duration = Duration::from_secs(20);

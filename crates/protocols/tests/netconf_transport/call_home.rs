@@ -9,6 +9,7 @@ use espalier_protocols::netconf::transport::{
     CallHome, CallHomeClient, CallHomeError, ConnectionType, Endpoint, Protocol, StartWith,
     serve_call_home,
 };
+use espalier_testkit::servers::free_port;
 use tempfile::tempdir;
 
 use crate::pki::{OpenSsl, Pki};
@@ -76,8 +77,7 @@ fn a_persistent_connection_comes_back_after_any_failure() {
 
 #[test]
 fn a_client_that_listens_late_is_reached_soon() {
-    let (listener, port) = listener();
-    drop(listener);
+    let port = free_port();
     let server = calling(client(vec![endpoint(Protocol::Ssh, port)]));
     std::thread::sleep(Duration::from_secs(1));
     let start = Instant::now();
@@ -91,8 +91,7 @@ fn a_client_that_listens_late_is_reached_soon() {
 
 #[test]
 fn endpoints_in_order_and_the_last_connected_first() {
-    let (dead, dead_port) = listener();
-    drop(dead);
+    let dead_port = free_port();
     let (listener, port) = listener();
     let server = calling(CallHomeClient {
         start_with: StartWith::LastConnected,
@@ -150,8 +149,7 @@ fn a_periodic_connection_ends_when_idle_and_comes_back() {
 
 #[test]
 fn over_tls_with_the_failed_check_in_the_audit_log() {
-    let (listener, port) = listener();
-    drop(listener);
+    let port = free_port();
     let folder = tempdir().unwrap();
     let pki = Pki::new(folder.path());
     pki.client("maria");

@@ -1,13 +1,15 @@
 //! An etcd cluster of three servers, or a single server.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::iter::repeat_with;
+use std::net::TcpStream;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::enabled::is_wanted;
+use super::ports::free_port;
 use super::process::{IN_MEMORY, Launch, NewDirectory, Process, Signal, wait_until};
 
 const NAME: &str = "etcd";
@@ -54,7 +56,7 @@ impl Etcd {
     }
 
     fn launch(count: usize, directory: NewDirectory, options: &[&str]) -> Self {
-        let ports = free_ports(3 * count);
+        let ports: Vec<_> = repeat_with(free_port).take(3 * count).collect();
         let (clients, others) = ports.split_at(count);
         let (peers, metrics) = others.split_at(count);
         let is_secured = options
@@ -163,17 +165,6 @@ impl Etcd {
         self.members[number].restart(signal, || Ok(()));
         self.wait_healthy();
     }
-}
-
-/// Different ports that are free now.
-fn free_ports(count: usize) -> Vec<u16> {
-    let listeners: Vec<_> = (0..count)
-        .map(|_| TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface"))
-        .collect();
-    let ports = listeners.iter().map(|listener| listener.local_addr());
-    ports
-        .map(|address| address.expect("an address").port())
-        .collect()
 }
 
 fn get(port: u16, path: &str) -> std::io::Result<String> {

@@ -9,6 +9,7 @@
 mod enabled;
 mod etcd;
 mod mongo;
+mod ports;
 mod postgres;
 mod process;
 mod proxy;
@@ -19,8 +20,9 @@ mod shared;
 pub use enabled::{SERVERS_VARIABLE, is_wanted};
 pub use etcd::Etcd;
 pub use mongo::Mongo;
+pub use ports::free_port;
 pub use postgres::{PASSWORD, Postgres, USER};
-pub use process::{Directory, Launch, PATIENCE, Process, Signal, free_port, wait_until};
+pub use process::{Directory, Launch, PATIENCE, Process, Signal, wait_until};
 pub use proxy::Proxy;
 pub use redis::Redis;
 pub use replica_set::ReplicaSet;

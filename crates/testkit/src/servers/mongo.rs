@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::enabled::is_wanted;
-use super::process::{IN_MEMORY, Launch, NewDirectory, Process, Signal, free_port};
+use super::ports::free_port;
+use super::process::{IN_MEMORY, Launch, NewDirectory, Process, Signal};
 
 /// Timeout of a request.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);

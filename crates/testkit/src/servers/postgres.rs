@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::enabled::is_wanted;
-use super::process::{Launch, Process, Signal, free_port};
+use super::ports::free_port;
+use super::process::{Launch, Process, Signal};
 
 const NAME: &str = "postgres";
 

@@ -5,7 +5,6 @@
 //! pipe held by the test process.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -244,12 +243,6 @@ impl Drop for Directory {
         let _ = self.remover.kill();
         let _ = self.remover.wait();
     }
-}
-
-/// A port of the loopback interface that is free now.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("the loopback interface");
-    listener.local_addr().expect("an address").port()
 }
 
 /// Calls `ready` until it succeeds or [`PATIENCE`] has passed; then returns the last error.

@@ -1,19 +1,16 @@
 //! A Redis server.
 
 use std::io::{BufRead, BufReader, Write};
-use std::iter::repeat_with;
 use std::net::TcpStream;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::enabled::is_wanted;
-use super::process::{Launch, Process, Signal, free_port, wait_until};
+use super::ports::free_port;
+use super::process::{Launch, Process, Signal, wait_until};
 
 const NAME: &str = "redis";
-
-/// The highest port of a server in a Cluster: its second port is 10,000 higher.
-const PORT_MAX: u16 = u16::MAX - 10_000;
 
 /// Timeout of a request.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -56,8 +53,7 @@ impl Redis {
     }
 
     fn launch(options: &[&str]) -> Self {
-        let port = repeat_with(free_port).find(|port| *port <= PORT_MAX);
-        let port = port.expect("a low port is free");
+        let port = free_port();
         let dir = Process::directory(NAME);
         let number = port.to_string();
         let fixed = ["--port", &number, "--bind", "127.0.0.1", "--save", ""];
