@@ -3,11 +3,15 @@
 //! Sessions of all transports are listed: `espalier-server` derives identities of those that are not of NETCONF. Where
 //! the schema lacks these, only sessions of NETCONF are listed, as the RFC requires.
 
+use std::sync::Arc;
+
 use espalier_store::{Datastore, Locks, ProviderError, ProviderRequest, Timestamp};
+use espalier_yang::Schema;
 use espalier_yang::data::DataTree;
 
 use super::anchor_state::AnchorState;
 use super::state_nodes::StateNodes;
+use super::yang_library::Library;
 use crate::session::{Session, Transport};
 use crate::time_text::time_text;
 
@@ -26,6 +30,7 @@ pub(super) fn netconf_state(
         true => locked_datastores(state)?,
         false => Vec::new(),
     };
+    let state_schema = state.state_schema()?;
     let top = ("ietf-netconf-monitoring", "netconf-state");
     Ok(StateNodes::tree(&request.schema, top, |top| {
         top.inner("datastores", |list| {
@@ -37,7 +42,7 @@ pub(super) fn netconf_state(
             }
         });
         if is_requested("schemas") {
-            top.inner("schemas", |list| add_schemas(list, state));
+            top.inner("schemas", |list| add_schemas(list, state, &state_schema));
         }
         if is_requested("sessions") {
             top.inner("sessions", |list| {
@@ -100,8 +105,9 @@ fn add_holder(held: &mut StateNodes<'_>, state: &AnchorState, owner: &str, since
     held.leaf("locked-time", &time_text(since));
 }
 
-fn add_schemas(list: &mut StateNodes<'_>, state: &AnchorState) {
-    for module in state.served.anchor.running().schema().own_modules() {
+/// The modules of the YANG library, those of the server included: clients read them all when they connect.
+fn add_schemas(list: &mut StateNodes<'_>, state: &AnchorState, state_schema: &Arc<Schema>) {
+    for module in Library::new(&state.served, state_schema).modules() {
         let own = std::iter::once((&module.name, &module.revision));
         let submodules = module.submodules.iter();
         let submodules = submodules.map(|(name, revision)| (name, revision));

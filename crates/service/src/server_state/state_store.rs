@@ -79,12 +79,13 @@ const NETCONF_FEATURES: [&str; 7] = [
 const SUBSCRIBED_FEATURES: [&str; 5] = ["encode-json", "encode-xml", "replay", "subtree", "xpath"];
 
 /// The modules that the others import.
-const IMPORTED: [&str; 8] = [
+const IMPORTED: [&str; 9] = [
     "ietf-inet-types",
     "ietf-interfaces",
     "ietf-ip",
     "ietf-network-instance",
     "ietf-restconf",
+    "ietf-yang-metadata",
     "ietf-yang-patch",
     "ietf-yang-schema-mount",
     "ietf-yang-types",

@@ -94,12 +94,17 @@ impl<'a> Library<'a> {
         }
     }
 
+    /// All modules.
+    pub fn modules(&self) -> impl Iterator<Item = &'a Module> {
+        let modules = self.own.iter().chain(&self.state);
+        modules.map(|listed| listed.module)
+    }
+
     /// The capabilities of the modules of YANG 1 (RFC 6020 §5.6.4). Those of YANG 1.1 are in the library only
     /// (RFC 7950 §5.6.4).
     pub fn module_capabilities(&self) -> Vec<String> {
-        let modules = self.own.iter().chain(&self.state);
-        let implemented = modules.filter(|listed| listed.module.is_implemented);
-        let modules = implemented.map(|listed| listed.module).filter(|module| {
+        let implemented = self.modules().filter(|module| module.is_implemented);
+        let modules = implemented.filter(|module| {
             let key = ModuleTexts::key(&module.name, module.revision.as_deref());
             let text = self.served.texts.get(&key);
             text.is_some_and(|text| !is_yang_1_1(text))

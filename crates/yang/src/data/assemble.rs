@@ -1,12 +1,12 @@
 //! Shared by the JSON and XML readers: resolves names to nodes, checks the structure, and reports every error
 //! with its line and path. Invalid data never reaches the sink.
 
-use std::io;
+use std::{io, mem};
 
 use super::entry_set::{ENTRIES_MAX, Entry, KeyValues};
 use super::frame::{Frame, PathWriter};
 use super::options::{Accept, MetadataMode, ParseError, ParseOptions, Root, Wrapping};
-use super::sink::{Annotations, Mark, Sink, Stop};
+use super::sink::{Annotations, Mark, Sink, Stop, deletes};
 use super::tree::TreeBuilder;
 use crate::error::{DataError, ErrorTag, ErrorType, Errors};
 use crate::schema::{Node, NodeId, NodeKind, Schema, ValueError};
@@ -74,6 +74,9 @@ pub(super) struct Assembler<'a> {
     hash_count: usize,
     /// The last recorded child: the position of an error if a limit stops reading.
     last_child: Option<NodeId>,
+    /// Whether the annotations of the next node delete it. Such a node can be given again: an edit can delete an
+    /// entry and create it anew.
+    deletes_next: bool,
 }
 
 impl<'a> Assembler<'a> {
@@ -95,6 +98,7 @@ impl<'a> Assembler<'a> {
             depth: 1,
             hash_count: 0,
             last_child: None,
+            deletes_next: false,
         }
     }
 
@@ -219,7 +223,8 @@ impl<'a> Assembler<'a> {
                 "'{}' is state data; only configuration is accepted",
                 node.name
             );
-            let error = DataError::new(ErrorTag::BadElement, message);
+            // RFC 7950 §8.3.1.
+            let error = DataError::new(ErrorTag::UnknownElement, message);
             return Err(error.on_element(&*node.name));
         }
         Ok(id)
@@ -293,6 +298,7 @@ impl<'a> Assembler<'a> {
         let frame = &mut self.frames[self.depth];
         frame.reset(self.schema, Some(id), mark);
         frame.position = position;
+        frame.is_deleted = mem::take(&mut self.deletes_next);
         if self.depth == 1 && frame.keys.len() == self.options.target_keys.len() {
             let keys = self.options.target_keys.iter().cloned();
             frame.keys = keys.map(Some).collect();
@@ -308,6 +314,7 @@ impl<'a> Assembler<'a> {
         value: Result<Value, ValueError>,
         mark: Mark,
     ) -> Result<(), Halt> {
+        let is_deleted = mem::take(&mut self.deletes_next);
         let Some(leaf) = self.schema.node(id).as_value() else {
             return Ok(());
         };
@@ -322,7 +329,7 @@ impl<'a> Assembler<'a> {
         if leaf.is_key {
             self.record_key(id, &value);
         }
-        if self.schema.node(id).is_leaf_list() {
+        if self.schema.node(id).is_leaf_list() && !is_deleted {
             self.leaf_list_entry(id, &value, mark)?;
         }
         self.emit(|sink| sink.leaf(id, value, mark))
@@ -368,11 +375,13 @@ impl<'a> Assembler<'a> {
 
     /// An `anydata` or `anyxml`, its content as JSON.
     pub(super) fn any(&mut self, id: NodeId, json: &str, mark: Mark) -> Result<(), Halt> {
+        self.deletes_next = false;
         self.emit(|sink| sink.any(id, json, mark))
     }
 
     /// A leaf without a value.
     pub(super) fn bare(&mut self, id: NodeId, mark: Mark) -> Result<(), Halt> {
+        self.deletes_next = false;
         self.emit(|sink| sink.bare(id, mark))
     }
 
@@ -381,6 +390,7 @@ impl<'a> Assembler<'a> {
         if annotations.is_empty() {
             return Ok(());
         }
+        self.deletes_next = deletes(&annotations);
         self.emit(|sink| sink.annotate(annotations))
     }
 
@@ -429,6 +439,9 @@ impl<'a> Assembler<'a> {
             let message = format!("the list entry lacks its key '{}'", missing.join("' and '"));
             let error = DataError::new(ErrorTag::MissingElement, message);
             self.report_entry(error.on_element(first));
+            return Ok(());
+        }
+        if frame.is_deleted {
             return Ok(());
         }
         let keys: KeyValues = frame.keys.iter_mut().filter_map(Option::take).collect();

@@ -22,6 +22,8 @@ pub(super) struct Frame {
     pub(super) keys: SmallVec<[Option<Value>; 1]>,
     /// Whether a key had an invalid value (already reported).
     pub(super) has_wrong_key: bool,
+    /// Whether its annotations delete it.
+    pub(super) is_deleted: bool,
     /// The position in a list without keys, from 1.
     pub(super) position: u64,
     /// The single-instance children read so far, ascending.
@@ -79,6 +81,7 @@ impl Frame {
         self.node = node;
         self.mark = mark;
         self.has_wrong_key = false;
+        self.is_deleted = false;
         self.position = 0;
         self.singles.clear();
         self.lists.clear();

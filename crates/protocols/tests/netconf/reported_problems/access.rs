@@ -9,6 +9,7 @@ use crate::notifications::create;
 use crate::support::Fixture;
 
 const MONITORING: &str = "urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring";
+const LIBRARY: &str = "urn:ietf:params:xml:ns:yang:ietf-yang-library";
 
 /// A server with these members of `nacm`; maria is in the group `g`.
 fn with_rules(members: &str) -> Fixture {
@@ -129,7 +130,7 @@ fn every_schema_of_the_list_can_be_fetched_with_its_revision() {
         let (_, rest) = part.split_once(&format!("<{name}>"))?;
         Some(rest.split_once('<')?.0.to_owned())
     };
-    let mut fetched = 0;
+    let mut fetched = Vec::new();
     for schema in state
         .split("</schema>")
         .filter(|part| part.contains("<identifier>"))
@@ -141,7 +142,21 @@ fn every_schema_of_the_list_can_be_fetched_with_its_revision() {
         ));
         assert!(reply.contains(&format!("module {name}")), "{name}: {reply}");
         assert!(reply.contains(&version), "{name} {version}");
-        fetched += 1;
+        fetched.push(name);
     }
-    assert_eq!(fetched, 2, "{state}");
+    let library = client.data(&format!(
+        "<get><filter><yang-library xmlns=\"{LIBRARY}\"><module-set/></yang-library></filter></get>"
+    ));
+    let mut listed: Vec<_> = ["<module>", "<import-only-module>", "<submodule>"]
+        .iter()
+        .flat_map(|start| library.split(start).skip(1))
+        .filter_map(|part| value(part, "name"))
+        .collect();
+    listed.sort();
+    fetched.sort();
+    assert!(
+        fetched.contains(&"ietf-netconf-monitoring".to_owned()),
+        "{fetched:?}"
+    );
+    assert_eq!(fetched, listed);
 }

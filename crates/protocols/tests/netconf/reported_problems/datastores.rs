@@ -36,6 +36,26 @@ fn the_end_of_a_session_discards_the_candidate_that_it_locked() {
     }
 }
 
+/// §5 row 40
+#[test]
+fn unlock_discards_the_candidate() {
+    let fixture = fixture();
+    let mut client = fixture.session();
+    let mut other = fixture.session();
+    client.ok(LOCK);
+    client.ok(&note("candidate", "left"));
+    assert_eq!(other.error(UNLOCK), "operation-failed");
+    assert_ne!(other.data(CANDIDATE), "");
+    client.ok(UNLOCK);
+    assert_eq!(other.data(CANDIDATE), "");
+    other.ok(LOCK);
+    // What was committed stays.
+    other.ok(&note("candidate", "kept"));
+    other.ok("<commit/>");
+    other.ok(UNLOCK);
+    assert_eq!(client.data(RUNNING), with_note("kept"));
+}
+
 /// §5 row 41
 #[test]
 fn a_locked_candidate_is_not_discarded_by_others_and_a_failed_commit_blocks_nobody() {

@@ -107,6 +107,34 @@ fn children_of_a_deleted_node_are_ignored_and_a_replaced_one_loses_its_own() {
     );
 }
 
+/// §5 row 27
+#[test]
+fn a_node_is_deleted_and_created_anew_in_one_document() {
+    let fixture = fixture();
+    let start = "<entry><name>a</name><value>1</value><more><x>z</x></more></entry><entry><name>b</name></entry><note>n</note>";
+    let mut client = client(&fixture, start);
+    client.ok(&edit(
+        "running",
+        "<entry nc:operation=\"delete\"><name>a</name></entry><note nc:operation=\"delete\"/>\
+         <entry nc:operation=\"create\"><name>a</name><value>2</value></entry><note nc:operation=\"create\">m</note>",
+    ));
+    let expected =
+        "<note>m</note><entry><name>a</name><value>2</value></entry><entry><name>b</name></entry>";
+    assert_eq!(content(&mut client), expected);
+    let twice = "<entry nc:operation=\"delete\"><name>a</name></entry>".repeat(2);
+    assert_eq!(client.error(&edit("running", &twice)), "data-missing");
+    let twice = "<entry><name>a</name><value>7</value></entry>".repeat(2);
+    assert_eq!(client.error(&edit("running", &twice)), "bad-element");
+    assert_eq!(content(&mut client), expected);
+    // Neither is there.
+    client.ok(&edit(
+        "running",
+        "<entry nc:operation=\"remove\"><name>c</name></entry><entry nc:operation=\"create\"><name>c</name></entry>\
+         <entry nc:operation=\"delete\"><name>c</name></entry>",
+    ));
+    assert_eq!(content(&mut client), expected);
+}
+
 /// §5 row 28
 #[test]
 fn none_creates_nothing_and_remove_makes_no_parents() {
@@ -257,7 +285,7 @@ fn errors_of_data_have_the_tag_of_their_kind() {
     let state = format!(
         "<edit-config><target><running/></target><config {PREFIXES}><health xmlns=\"urn:r\"><temperature>1</temperature></health></config></edit-config>"
     );
-    assert_eq!(client.error(&state), "bad-element");
+    assert_eq!(client.error(&state), "unknown-element");
 }
 
 /// §5 row 60

@@ -3,9 +3,9 @@
 use espalier_yang::ErrorTag;
 
 use super::check::owns;
-use super::record::Locks;
+use super::record::{Lock, Locks};
 use crate::error::{Error, Result};
-use crate::tree::Tree;
+use crate::tree::{CommitOptions, Datastore, Tree};
 
 impl Tree {
     /// All locks of the datastore.
@@ -14,11 +14,12 @@ impl Tree {
         Ok(self.lock_record(&*snapshot)?.locks)
     }
 
-    /// Releases the lock of a session.
+    /// Releases the lock of a session. The changes of a candidate are discarded (RFC 6241 §8.3.5.2).
     ///
     /// # Errors
     /// `operation-failed` if the session does not own the lock.
     pub fn unlock(&self, session: &str) -> Result<()> {
+        self.discard_locked(|lock| owns(&lock.session, session))?;
         self.update_lock_record(&mut |tree, _, lock_record| match &lock_record.locks.lock {
             Some(lock) if owns(&lock.session, session) => {
                 lock_record.locks.lock = None;
@@ -36,12 +37,29 @@ impl Tree {
         })
     }
 
-    /// Removes the lock, whichever session owns it.
+    /// As [`Self::unlock`], whichever session owns the lock; without a lock, nothing is done.
     pub fn break_lock(&self) -> Result<()> {
+        self.discard_locked(|_| true)?;
         self.update_lock_record(&mut |_, _, lock_record| {
             lock_record.locks.lock = None;
             Ok(())
         })
+    }
+
+    /// Discards the changes of a candidate with such a lock. They all are of the lock's owner: a candidate with
+    /// changes cannot be locked, and others cannot change it then.
+    pub(super) fn discard_locked(&self, is_released: impl Fn(&Lock) -> bool) -> Result<()> {
+        let lock = match self.datastore() {
+            Datastore::Candidate => self.locks()?.lock,
+            _ => None,
+        };
+        lock.filter(|lock| is_released(lock))
+            .map_or(Ok(()), |lock| {
+                self.discard(CommitOptions {
+                    session: &lock.session,
+                    ..CommitOptions::default()
+                })
+            })
     }
 
     /// Releases a partial lock of a session.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::keys::anchor_prefix;
 use crate::store::Store;
 use crate::subspace::Subspace;
-use crate::tree::{CommitOptions, Datastore, Tree};
+use crate::tree::{Datastore, Tree};
 
 impl Store {
     /// Ends a session: releases its locks, deletes its private candidates, discards the changes of the
@@ -122,15 +122,8 @@ impl Tree {
     }
 
     fn end_session(&self, session: &str) -> Result<()> {
-        let locks = self.locks()?;
-        let has_lock = locks.lock.is_some_and(|lock| lock.session == session);
-        if has_lock && self.datastore() == Datastore::Candidate {
-            self.discard(CommitOptions {
-                session,
-                ..CommitOptions::default()
-            })?;
-        }
-        let pending = locks.pending;
+        self.discard_locked(|lock| lock.session == session)?;
+        let pending = self.locks()?.pending;
         if pending.is_some_and(|pending| pending.session == session && pending.persist.is_none()) {
             self.roll_back_pending("the session of a confirmed commit ended")?;
         }

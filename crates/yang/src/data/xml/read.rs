@@ -211,12 +211,14 @@ impl<'a, R: Read> Reader<'a, R> {
             return Ok(());
         };
         let node = self.assembler.schema.node(id);
-        let occurrence = match node.is_list() || node.is_leaf_list() {
+        let annotations = self.annotations(start, id, mark);
+        // A node that is deleted can be created anew in the same document.
+        let is_repeated = node.is_list() || node.is_leaf_list() || deletes(&annotations);
+        let occurrence = match is_repeated {
             true => Occurrence::Repeated,
             false => Occurrence::Once,
         };
         self.assembler.record_child(id, occurrence, mark);
-        let annotations = self.annotations(start, id, mark);
         match &node.kind {
             NodeKind::Leaf(_) | NodeKind::LeafList(_) => {
                 self.text.clear();
