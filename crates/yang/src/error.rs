@@ -142,6 +142,8 @@ pub struct DataError {
     pub path: String,
     /// The line of the document, from 1; 0 if there is no document.
     pub line: u32,
+    /// The edit that it is about, of several in one request, from 0.
+    pub edit: Option<usize>,
     /// What is wrong and what is expected, in one sentence.
     pub message: String,
     /// The `error-info`, as far as it was given: see [`Self::info`].
@@ -152,11 +154,16 @@ impl DataError {
     /// Creates an error without a path.
     pub fn new(tag: ErrorTag, message: impl Into<String>) -> Self {
         Self {
-            kind: ErrorType::Application,
+            kind: match tag {
+                // The only type that RFC 6241, appendix A, gives it.
+                ErrorTag::LockDenied => ErrorType::Protocol,
+                _ => ErrorType::Application,
+            },
             tag,
             app_tag: None,
             path: String::new(),
             line: 0,
+            edit: None,
             message: message.into(),
             given_info: None,
         }
@@ -341,6 +348,15 @@ impl Errors {
     pub fn map(mut self, change: impl FnMut(DataError) -> DataError) -> Self {
         self.errors = self.errors.into_iter().map(change).collect();
         self
+    }
+
+    /// The same, about an edit.
+    #[must_use]
+    pub fn of_edit(self, number: usize) -> Self {
+        self.map(|error| DataError {
+            edit: Some(number),
+            ..error
+        })
     }
 
     /// The stored errors.

@@ -1,6 +1,7 @@
 //! NETCONF over the transports of `espalier serve`.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 
@@ -100,6 +101,55 @@ fn sessions_over_the_socket_and_standard_streams() {
     assert!(output.contains("netconf.sock"), "{output}");
     let output = sandbox.run(&["netconf-stdio"]).failed(2);
     assert!(output.contains("--netconf-socket"), "{output}");
+}
+
+#[test]
+fn updates_are_pushed_over_ssh_and_the_socket_until_the_server_ends() {
+    let (sandbox, access) = store();
+    let add = [&["user", "add", "maria", "--admin"], &access[..]].concat();
+    sandbox.run_with(&add, PASSWORD.as_bytes(), &[]).ok();
+    let netconf = [
+        "--netconf-ssh",
+        "127.0.0.1:0",
+        "--netconf-socket",
+        "netconf.sock",
+    ];
+    let server = sandbox.serve(&[&netconf, &access[..]].concat());
+    let hello = SESSION.split_once("<rpc").expect("a hello").0;
+    let establish = "<rpc xmlns=\"urn:ietf:params:xml:ns:netconf:base:1.0\" message-id=\"7\">\
+        <establish-subscription xmlns=\"urn:ietf:params:xml:ns:yang:ietf-subscribed-notifications\" \
+        xmlns:yp=\"urn:ietf:params:xml:ns:yang:ietf-yang-push\">\
+        <yp:datastore xmlns:ds=\"urn:ietf:params:xml:ns:yang:ietf-datastores\">ds:running</yp:datastore>\
+        <yp:periodic><yp:period>10</yp:period></yp:periodic></establish-subscription></rpc>]]>]]>";
+    let stdio = ["netconf-stdio", "--netconf-socket", "netconf.sock"];
+    let mut clients = [ssh(&sandbox, &server), sandbox.command(&stdio)].map(|mut command| {
+        let mut client = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a client");
+        let input = client.stdin.as_mut().expect("input");
+        let text = format!("{hello}{establish}");
+        std::io::Write::write_all(input, text.as_bytes()).expect("a pipe");
+        let mut output = BufReader::new(client.stdout.take().expect("output"));
+        let mut message = Vec::new();
+        let mut updates = 0;
+        while updates < 3 {
+            message.clear();
+            let length = output.read_until(b'>', &mut message).expect("output");
+            assert!(length > 0, "the session ended after {updates} updates");
+            updates += u32::from(message.starts_with(b"</push-update"));
+        }
+        (client, output)
+    });
+    assert_eq!(server.terminate(), Some(0));
+    for (client, output) in &mut clients {
+        let mut rest = Vec::new();
+        output
+            .read_to_end(&mut rest)
+            .expect("the end of the session");
+        client.wait().expect("an end");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Real NETCONF clients against a served store. `make servers` installs those in Python.
 
+mod peer;
 #[allow(dead_code, reason = "shared with the test `cli`, which uses all of it")]
 #[path = "../cli/process.rs"]
 mod process;
@@ -27,15 +28,18 @@ const MODEL: &str = "module m {
   }
 }";
 
+/// A store with a module, without data.
+fn create_store(sandbox: &Sandbox, module: &str) {
+    sandbox.write("empty.json", "{}");
+    let load = ["load", "empty.json", "--yang", module, "--store"];
+    sandbox.run(&[&load[..], &["embedded:store"]].concat()).ok();
+}
+
 /// A server with a user, and the port of NETCONF over SSH.
 fn serve(sandbox: &Sandbox) -> (Server, u16) {
     sandbox.write("m.yang", MODEL);
     let store = ["--store", "embedded:store"];
-    sandbox.run(&[&["load", "-", "--yang", "m.yang"], &store[..]].concat());
-    sandbox.write("empty.json", "{}");
-    sandbox
-        .run(&[&["load", "empty.json", "--yang", "m.yang"], &store[..]].concat())
-        .ok();
+    create_store(sandbox, "m.yang");
     let add = [&["user", "add", USER, "--admin"], &store[..]].concat();
     sandbox.run_with(&add, PASSWORD.as_bytes(), &[]).ok();
     let port = free_port();

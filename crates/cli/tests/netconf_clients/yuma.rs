@@ -38,7 +38,8 @@ impl Drop for Process {
 }
 
 /// `netconfd` behind OpenSSH.
-struct Netconfd {
+pub struct Netconfd {
+    port: u16,
     sandbox: Sandbox,
     target: String,
     /// netconfd and sshd.
@@ -65,7 +66,7 @@ fn key(sandbox: &Sandbox, name: &str) {
 }
 
 impl Netconfd {
-    fn start() -> Self {
+    fn start(options: impl Fn(&Sandbox) -> Vec<String>) -> Self {
         let sandbox = Sandbox::new();
         let port = free_port();
         let folder = sandbox.path("");
@@ -82,6 +83,7 @@ impl Netconfd {
         netconfd.arg(format!("--port={port}"));
         netconfd.arg(format!("--ncxserver-sockname={folder}/ncx.sock"));
         netconfd.arg(format!("--startup={folder}/startup-cfg.xml"));
+        netconfd.args(options(&sandbox));
         netconfd.env("HOME", folder);
         let netconfd = start(&mut netconfd, &sandbox.path("netconfd.log"));
         key(&sandbox, "host");
@@ -100,12 +102,29 @@ impl Netconfd {
         sshd.args(["-D", "-e", "-f", &format!("{folder}/sshd_config")]);
         let sshd = start(&mut sshd, &sandbox.path("sshd.log"));
         let found = Self {
+            port,
             target: format!("ssh://{}@127.0.0.1:{port}", user()),
             sandbox,
             processes: [netconfd, sshd],
         };
         found.wait();
         found
+    }
+
+    /// The client of OpenSSH, with the subsystem.
+    pub fn subsystem(&self) -> Command {
+        let mut ssh = Command::new("/usr/bin/ssh");
+        ssh.args(["-p", &self.port.to_string(), "-i"]);
+        ssh.arg(self.sandbox.path("identity"));
+        for option in [
+            "StrictHostKeyChecking=no",
+            "UserKnownHostsFile=/dev/null",
+            "IdentitiesOnly=yes",
+        ] {
+            ssh.args(["-o", option]);
+        }
+        ssh.args(["-s", &format!("{}@127.0.0.1", user()), "netconf"]);
+        ssh
     }
 
     /// Whether netconfd has ended by itself.
@@ -150,17 +169,22 @@ impl Netconfd {
 const CONTACT: &str =
     "<system xmlns=\"urn:ietf:params:xml:ns:yang:ietf-system\"><contact>me</contact></system>";
 
-#[test]
-fn netconfd_is_served_by_espalier_netconf() {
+/// Calls `test` with a server; again with another one if it crashed.
+pub fn with_netconfd(options: impl Fn(&Sandbox) -> Vec<String>, test: impl Fn(&Netconfd)) {
     for _ in 0..SERVERS_MAX {
-        let mut server = Netconfd::start();
-        match catch_unwind(AssertUnwindSafe(|| use_netconfd(&server))) {
+        let mut server = Netconfd::start(&options);
+        match catch_unwind(AssertUnwindSafe(|| test(&server))) {
             Ok(()) => return,
             Err(_) if server.has_crashed() => eprintln!("netconfd has crashed"),
             Err(panic) => resume_unwind(panic),
         }
     }
     panic!("netconfd crashed {SERVERS_MAX} times");
+}
+
+#[test]
+fn netconfd_is_served_by_espalier_netconf() {
+    with_netconfd(|_| Vec::new(), use_netconfd);
 }
 
 fn use_netconfd(server: &Netconfd) {

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 
 use espalier_store::{Error, View};
 use espalier_yang::data::{
-    DataTree, Envelope, Layout, ParseError, ParseOptions, PrintError, PrintOptions, Root, Wrapping,
-    json, xml,
+    DataTree, Envelope, Layout, ParseError, ParseOptions, PrintError, PrintOptions, Root,
+    TreeBuilder, Wrapping, json, xml,
 };
 use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Schema, Sink};
@@ -25,6 +25,25 @@ pub(super) fn parse(
     match format {
         Format::Json => json::parse(schema, root, input, sink, options),
         Format::Xml => xml::parse(schema, root, input, sink, options),
+    }
+}
+
+/// Parses a document into a tree.
+///
+/// # Errors
+/// Those of the document; `too-big` for one of too many nodes.
+pub(super) fn parse_tree(
+    schema: &Schema,
+    format: Format,
+    root: Root,
+    document: &[u8],
+    options: &ParseOptions,
+) -> Result<DataTree, Failure> {
+    let mut builder = TreeBuilder::new();
+    match parse(schema, format, root, document, &mut builder, options) {
+        // A builder stops its source at its limit, and has the error of that.
+        Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish()?),
+        Err(error) => Err(error.into()),
     }
 }
 

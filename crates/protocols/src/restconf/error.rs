@@ -9,6 +9,7 @@ use espalier_yang::{DataError, ErrorTag, ErrorType, Errors};
 use http::StatusCode;
 
 use super::resource::Methods;
+use super::write::PatchNames;
 use crate::http_error::HttpError;
 use crate::http_status;
 
@@ -26,6 +27,8 @@ pub(super) struct Failure {
     pub(super) allow: Option<Methods>,
     /// The supported content coding of bodies, for 415 (RFC 9110 §15.5.16).
     pub(super) accept_encoding: Option<&'static str>,
+    /// The YANG Patch that failed.
+    pub(super) patch: Option<PatchNames>,
 }
 
 impl Failure {
@@ -37,6 +40,16 @@ impl Failure {
             errors: error.into(),
             allow: None,
             accept_encoding: None,
+            patch: None,
+        }
+    }
+
+    /// The failure of a patch: its response is the status of the patch (RFC 8072 §2.3).
+    pub(super) fn of_patch(self, names: &PatchNames) -> Self {
+        Self {
+            errors: self.errors.map(|error| names.in_patch(error)),
+            patch: Some(names.clone()),
+            ..self
         }
     }
 
@@ -136,6 +149,7 @@ impl From<HttpError> for Failure {
             errors,
             allow: None,
             accept_encoding: None,
+            patch: None,
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn print<'a>(
         Format::Json => json_errors(errors),
         Format::Xml => {
             let mut text = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\">");
-            errors.for_each(|error| xml_error(&mut text, error, schema));
+            xml_errors(&mut text, errors, schema);
             text.push_str("</errors>");
             text
         }
@@ -51,7 +51,7 @@ pub(super) fn print_protocol_error(tag: ErrorTag, message: &str, format: Format)
     }
 }
 
-fn json_error(error: &DataError) -> Json {
+pub(super) fn json_error(error: &DataError) -> Json {
     let mut members = json!({
         "error-type": error.kind.as_str(),
         "error-tag": error.tag.as_str(),
@@ -68,6 +68,15 @@ fn json_error(error: &DataError) -> Json {
         members["error-info"] = info.to_json();
     }
     members
+}
+
+/// Prints errors as elements.
+pub(super) fn xml_errors<'a>(
+    text: &mut String,
+    errors: impl Iterator<Item = &'a DataError>,
+    schema: Option<&Schema>,
+) {
+    errors.for_each(|error| xml_error(text, error, schema));
 }
 
 fn xml_error(text: &mut String, error: &DataError, schema: Option<&Schema>) {

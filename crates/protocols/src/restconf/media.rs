@@ -62,7 +62,13 @@ const OFFERED: [MediaType; 5] = [
 ];
 
 /// The supported formats of PATCH bodies (RFC 5789 §3.1).
-pub(super) const ACCEPT_PATCH: &str = "application/yang-data+json, application/yang-data+xml";
+pub(super) const ACCEPT_PATCH: &str = "application/yang-data+json, application/yang-data+xml, application/yang-patch+json, application/yang-patch+xml";
+
+/// The media types of a YANG Patch (RFC 8072 §5.2), for bodies of PATCH.
+const YANG_PATCH: [(&str, Format); 2] = [
+    ("application/yang-patch+json", Format::Json),
+    ("application/yang-patch+xml", Format::Xml),
+];
 
 impl MediaType {
     pub(super) fn as_str(self) -> &'static str {
@@ -144,10 +150,24 @@ pub(super) fn error_media(headers: &HeaderMap) -> MediaType {
     let is_open = headers
         .get(ACCEPT)
         .is_none_or(|accept| accept.as_bytes() == b"*/*");
-    match content_format(headers) {
+    match yang_patch_format(headers).map_or_else(|| content_format(headers), Ok) {
         Ok(format) if is_open => MediaType::of(format),
         _ => negotiate(headers).unwrap_or(MediaType::YangJson),
     }
+}
+
+/// The format of the body if it is a YANG Patch, by `Content-Type`.
+pub(super) fn yang_patch_format(headers: &HeaderMap) -> Option<Format> {
+    let essence = essence(headers.get(CONTENT_TYPE)?);
+    let mut all = YANG_PATCH.into_iter();
+    let found = all.find(|(name, _)| name.eq_ignore_ascii_case(essence));
+    found.map(|(_, format)| format)
+}
+
+/// A media type without its parameters.
+fn essence(header: &HeaderValue) -> &str {
+    let text = header.to_str().unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim()
 }
 
 /// The format of the request body, by `Content-Type`; 415 if it is not supported.
@@ -162,8 +182,7 @@ pub(super) fn content_format(headers: &HeaderMap) -> Result<Format> {
     let Some(header) = headers.get(CONTENT_TYPE) else {
         return Err(unsupported("the request has no Content-Type".to_owned()));
     };
-    let text = header.to_str().unwrap_or_default();
-    let essence = text.split(';').next().unwrap_or_default().trim();
+    let essence = essence(header);
     OFFERED
         .into_iter()
         .find(|media| media.essence().eq_ignore_ascii_case(essence))

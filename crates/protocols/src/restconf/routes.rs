@@ -453,7 +453,11 @@ pub(super) fn error_response(
     failure: &Failure,
 ) -> HttpResponse {
     let media = media::error_media(&parts.headers);
-    let text = error_body::print(failure.errors.iter(), media.format(), schema);
+    let errors = failure.errors.iter();
+    let text = match &failure.patch {
+        Some(patch) => write::print_errors(patch, errors, media.format(), schema),
+        None => error_body::print(errors, media.format(), schema),
+    };
     let mut response = with_body(&parts.method, media.header(), text);
     *response.status_mut() = failure.status;
     let headers = response.headers_mut();

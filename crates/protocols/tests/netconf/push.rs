@@ -36,6 +36,7 @@ fn edit(client: &mut Client<'_>, content: &str) {
     ));
 }
 
+/// §5 row 38
 #[test]
 fn changes_of_running_are_pushed() {
     let fixture = Fixture::new();
@@ -84,6 +85,7 @@ fn changes_of_running_are_pushed() {
     ));
 }
 
+/// §5 row 38
 #[test]
 fn operational_is_pushed_periodically_with_the_state_of_the_server() {
     let fixture = Fixture::new();

@@ -66,6 +66,7 @@ pub fn number(client: &mut Client) -> u64 {
 
 const NETCONF: &str = "/restconf/streams/NETCONF/json";
 
+/// §5 row 58
 #[test]
 fn the_streams_are_listed_with_their_locations() {
     let (server, running) = served();

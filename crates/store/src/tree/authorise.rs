@@ -9,7 +9,7 @@ use super::changes::{ChangeKind, Comparison, NodeChange, each_node_change};
 use super::edit::Edit;
 use super::tree::Tree;
 use crate::access::{AccessOperation, AccessTable};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What a user can do with a node.
 const OPERATIONS_ON_DATA: [AccessOperation; 4] = [
@@ -102,11 +102,15 @@ pub(super) fn authorise_named_nodes(
     let Some(access) = access.filter(|access| !access.reads_all()) else {
         return Ok(());
     };
-    for edit in edits {
-        match edit.data() {
-            Some(data) => named(access, schema, &edit.at, &data.nodes)?,
-            None => require_known(access, &edit.at)?,
-        }
+    for (number, edit) in edits.iter().enumerate() {
+        let known = match edit.data() {
+            Some(data) => named(access, schema, &edit.at, &data.nodes),
+            None => require_known(access, &edit.at),
+        };
+        known.map_err(|error| match error {
+            Error::Data(errors) => Error::Data(errors.of_edit(number)),
+            error => error,
+        })?;
     }
     Ok(())
 }

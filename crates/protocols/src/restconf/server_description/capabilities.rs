@@ -1,7 +1,7 @@
 //! The capabilities of RESTCONF (RFC 8040 §9.1).
 
 /// The capabilities of this server, each with its section.
-pub(in crate::restconf) const CAPABILITIES: [&str; 8] = [
+pub(in crate::restconf) const CAPABILITIES: [&str; 9] = [
     // §9.1.2: without with-defaults, only values that clients set are reported.
     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit",
     // §4.8.2
@@ -14,6 +14,8 @@ pub(in crate::restconf) const CAPABILITIES: [&str; 8] = [
     "urn:ietf:params:restconf:capability:replay:1.0",
     // §4.8.9
     "urn:ietf:params:restconf:capability:with-defaults:1.0",
+    // RFC 8072 §4.2
+    "urn:ietf:params:restconf:capability:yang-patch:1.0",
     // RFC 8527 §3.2.1
     "urn:ietf:params:restconf:capability:with-operational-defaults:1.0",
     // RFC 8527 §3.2.2

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use espalier_store::{Commit, Edit, View};
+use espalier_store::{Commit, Edit, Error, View};
 use espalier_yang::data::{MetadataMode, Root, Wrapping};
 use espalier_yang::{InstancePath, NodeId};
 use http::{Method, StatusCode};
@@ -10,13 +10,16 @@ use http::{Method, StatusCode};
 use super::placement::Placement;
 use super::preconditions::{CheckFailure, Presence};
 use super::write_request::{Job, WriteResult};
+use super::yang_patch::PatchNames;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::media::Format;
 
 /// What a request changes.
 pub(super) struct Change {
-    pub(super) edits: [Edit; 1],
+    pub(super) edits: Vec<Edit>,
     kind: Kind,
+    /// A note for the history, unless the request has one.
+    pub(super) comment: Option<String>,
     /// Whether the resource existed before, after the check.
     presence: Cell<Presence>,
     /// Why the check failed.
@@ -32,16 +35,40 @@ enum Kind {
     PutDatastore,
     /// Merges into the resource.
     Merge,
+    /// Applies the edits of a YANG Patch.
+    Patch(PatchNames),
     Delete,
 }
 
 impl Change {
     fn new(edit: Edit, kind: Kind) -> Self {
         Self {
-            edits: [edit],
+            edits: vec![edit],
             kind,
+            comment: None,
             presence: Cell::new(Presence::Absent),
             failure: CheckFailure::default(),
+        }
+    }
+
+    /// The change of a YANG Patch.
+    pub(super) fn of_patch(edits: Vec<Edit>, names: PatchNames, comment: Option<String>) -> Self {
+        Self {
+            edits,
+            kind: Kind::Patch(names),
+            comment,
+            presence: Cell::new(Presence::Absent),
+            failure: CheckFailure::default(),
+        }
+    }
+
+    /// The failure of the commit.
+    pub(super) fn failed(&self, error: Error) -> Failure {
+        let is_check = matches!(error, Error::Precondition);
+        let failure = self.failure.explain(error);
+        match &self.kind {
+            Kind::Patch(names) if !is_check => failure.of_patch(names),
+            _ => failure,
         }
     }
 }
@@ -56,6 +83,7 @@ impl Job {
                 let edit = Edit::delete(self.path().clone());
                 Ok(Change::new(edit, Kind::Delete))
             }
+            _ if self.is_yang_patch => self.yang_patch(format, body),
             _ => self.patch(format, body),
         }
     }
@@ -115,7 +143,7 @@ impl Job {
     /// Checks the state that a change is for. The store calls it again if it decides a commit again.
     pub(super) fn check(&self, change: &Change, view: &View) -> Result<()> {
         match change.kind {
-            Kind::Create(_) | Kind::Merge => self.check_existing(view),
+            Kind::Create(_) | Kind::Merge | Kind::Patch(_) => self.check_existing(view),
             Kind::Put => {
                 self.check_parent(view, self.path())?;
                 change.presence.set(Presence::of(view, self.path())?);
@@ -139,6 +167,10 @@ impl Job {
             Kind::Create(path) => (StatusCode::CREATED, path),
             Kind::Put | Kind::PutDatastore => (change.presence.get().put_status(), self.path()),
             Kind::Merge => (StatusCode::NO_CONTENT, self.path()),
+            Kind::Patch(names) => {
+                let result = WriteResult::new(self, StatusCode::OK, self.path(), commit)?;
+                return Ok(result.of_patch(names.clone()));
+            }
             Kind::Delete => return Ok(WriteResult::deleted(commit)),
         };
         WriteResult::new(self, status, path, commit)

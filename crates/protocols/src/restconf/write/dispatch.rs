@@ -13,6 +13,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::placement::Placement;
 use super::queued_edit::{Finished, Write};
 use super::write_request::{Job, Target, WriteResult};
+use super::yang_patch::print_ok;
 use crate::intake::{Held, Staged};
 use crate::restconf::conditions::Conditions;
 use crate::restconf::error::{Failure, Result};
@@ -21,7 +22,7 @@ use crate::restconf::media::{self, Format};
 use crate::restconf::query::{AllowedParameters, Query};
 use crate::restconf::request_body;
 use crate::restconf::request_identity::Who;
-use crate::restconf::routes::HttpResponse;
+use crate::restconf::routes::{HttpResponse, with_body};
 use crate::restconf::{Restconf, StateWrites};
 
 /// Handles POST, PUT, PATCH or DELETE of a resource that supports it.
@@ -38,16 +39,31 @@ pub(in crate::restconf) async fn write(
         return Ok(result.into_response(Format::Json));
     }
     media::check_encoding(&parts.headers)?;
-    let format = media::content_format(&parts.headers)?;
+    let patch_format = media::yang_patch_format(&parts.headers).filter(|_| job.is_yang_patch);
+    let format = patch_format.map_or_else(|| media::content_format(&parts.headers), Ok)?;
+    let accepted = patch_format.map(|_| media::negotiate(&parts.headers));
+    let accepted = accepted.transpose()?;
     job.check_placement()?;
-    let result = if job.path().is_root() {
+    let result = if job.path().is_root() && !job.is_yang_patch {
         whole_datastore(service, job, format, parts, body).await?
     } else {
         let bytes_max = limits.edit_bytes_max as u64;
         let staged = request_body::receive(service, &parts.headers, body, bytes_max).await?;
         edit_staged(service, job, format, staged).await?
     };
-    Ok(result.into_response(format))
+    let patch = result.patch.clone().zip(accepted);
+    let mut response = result.into_response(format);
+    if let Some((names, media)) = patch {
+        let status = with_body(
+            &parts.method,
+            media.header(),
+            print_ok(&names, media.format()),
+        );
+        let (head, body) = status.into_parts();
+        response.headers_mut().extend(head.headers);
+        *response.body_mut() = body;
+    }
+    Ok(response)
 }
 
 fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
@@ -61,6 +77,8 @@ fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
     Ok(Job {
         wrapping: media::wrapping(&parts.headers),
         placement: Placement::of(&query, target.of.schema())?,
+        is_yang_patch: parts.method == Method::PATCH
+            && media::yang_patch_format(&parts.headers).is_some(),
         method: parts.method.clone(),
         conditions: Conditions::of(&parts.headers),
         accept: match service.config().state_writes {

@@ -1,8 +1,6 @@
 //! The document in a request body.
 
-use espalier_yang::data::{
-    Content, DataNode, DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder,
-};
+use espalier_yang::data::{Content, DataNode, DataTree, MetadataMode, ParseOptions, Root};
 use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Step, Value};
 use http::Method;
 
@@ -33,11 +31,7 @@ impl Job {
             },
             other_modules: None,
         };
-        let mut builder = TreeBuilder::new();
-        match codec::parse(self.schema(), format, root, body, &mut builder, &options) {
-            Ok(()) | Err(ParseError::Stopped) => Ok(builder.finish()?),
-            Err(error) => Err(error.into()),
-        }
+        codec::parse_tree(self.schema(), format, root, body, &options)
     }
 
     /// The key values in the URL, if the target is a list entry.

@@ -12,7 +12,9 @@ mod placement;
 mod preconditions;
 mod queued_edit;
 mod write_request;
+mod yang_patch;
 
 pub(super) use dispatch::write;
 pub(super) use write_request::Target;
 pub use write_request::{CHANGED_HEADER, VERSION_HEADER};
+pub(super) use yang_patch::{PatchNames, print_errors};

@@ -20,6 +20,11 @@ pub(super) struct Placement {
 }
 
 impl Placement {
+    /// The position `insert`, before or after `point`.
+    pub(super) fn new(insert: Where, point: Option<InstancePath>) -> Self {
+        Self { insert, point }
+    }
+
     /// Parses the query string.
     pub(super) fn of(query: &Query<'_>, schema: &Schema) -> Result<Option<Self>> {
         let Some(insert) = query.insert else {

@@ -39,9 +39,9 @@ impl Job {
     pub(super) fn commit(&self, change: &Change) -> Result<WriteResult> {
         let check = |view: &View| change.failure.keep(self.check(change, view));
         let of = &self.target.of;
-        match of.commit(&change.edits, self.note(), Some(&check)) {
+        match of.commit(&change.edits, self.note(change), Some(&check)) {
             Ok(commit) => self.result(change, &commit),
-            Err(error) => Err(change.failure.explain(error)),
+            Err(error) => Err(change.failed(error)),
         }
     }
 
@@ -49,7 +49,7 @@ impl Job {
     pub(super) fn begin(&self, change: &Change, run: Option<&CommitRun>) -> Option<BegunChange> {
         let check = |view: &View| change.failure.keep(self.check(change, view));
         let of = &self.target.of;
-        of.begin_commit(&change.edits, self.note(), Some(&check), run)
+        of.begin_commit(&change.edits, self.note(change), Some(&check), run)
     }
 
     /// Finishes a commit that was begun. `None` if it has to be made by [`Self::commit`].
@@ -60,14 +60,18 @@ impl Job {
     ) -> Option<Result<WriteResult>> {
         match self.target.of.finish_commit(&change.edits, begun) {
             Ok(commit) => Some(self.result(change, &commit?)),
-            Err(error) => Some(Err(change.failure.explain(error))),
+            Err(error) => Some(Err(change.failed(error))),
         }
     }
 
-    fn note(&self) -> ChangeNote<'_> {
+    fn note<'n>(&'n self, change: &'n Change) -> ChangeNote<'n> {
+        let own = change.comment.as_deref();
         ChangeNote {
             author: &self.author,
-            comment: &self.who.comment,
+            comment: match self.who.comment.as_str() {
+                "" => own.unwrap_or_default(),
+                given => given,
+            },
         }
     }
 

@@ -8,6 +8,7 @@ use http::header::LOCATION;
 use http::{HeaderValue, Method, StatusCode};
 
 use super::placement::Placement;
+use super::yang_patch::PatchNames;
 use crate::restconf::conditions::{Conditions, Validators};
 use crate::restconf::error::Result;
 use crate::restconf::media::Format;
@@ -31,6 +32,8 @@ pub(in crate::restconf) struct Target {
 /// A request that writes, without its body: everything that a blocking thread needs.
 pub(super) struct Job {
     pub(super) method: Method,
+    /// Whether the body of a PATCH is a YANG Patch (RFC 8072).
+    pub(super) is_yang_patch: bool,
     pub(super) target: Target,
     pub(super) conditions: Conditions,
     pub(super) placement: Option<Placement>,
@@ -57,6 +60,8 @@ pub(super) struct WriteResult {
     validators: Option<Validators>,
     location: Option<String>,
     commit: Commit,
+    /// The patch that was applied.
+    pub(super) patch: Option<PatchNames>,
 }
 
 impl WriteResult {
@@ -85,6 +90,7 @@ impl WriteResult {
             validators,
             location,
             commit: *commit,
+            patch: None,
         })
     }
 
@@ -109,6 +115,14 @@ impl WriteResult {
         response
     }
 
+    /// The same, of a patch.
+    pub(super) fn of_patch(self, names: PatchNames) -> Self {
+        Self {
+            patch: Some(names),
+            ..self
+        }
+    }
+
     /// The result of a deletion, without validators.
     pub(super) fn deleted(commit: &Commit) -> Self {
         Self {
@@ -116,6 +130,7 @@ impl WriteResult {
             validators: None,
             location: None,
             commit: *commit,
+            patch: None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Applies edits to an overlay, from the outermost node inwards.
 
+use std::mem;
+
 use espalier_keyspace::KeyRange;
 use espalier_yang::data::{DataNode, Operation};
 use espalier_yang::schema::Node;
@@ -130,10 +132,12 @@ impl<'a> EditApplier<'a> {
     /// # Errors
     /// Every error of the edits.
     pub fn apply_all(mut self, edits: &[Edit]) -> Result<TouchedResources> {
-        for edit in edits {
+        let mut errors = Errors::new();
+        for (number, edit) in edits.iter().enumerate() {
             self.edit(edit)?;
+            errors.append(mem::take(&mut self.errors).of_edit(number));
         }
-        self.errors.into_result()?;
+        errors.into_result()?;
         Ok(self.touched)
     }
 

@@ -106,9 +106,9 @@ impl EditApplier<'_> {
             true => None,
             false => self.stored_position(&index)?,
         };
+        let may_move = self.may_move(operation);
         let insert = self.insert(data)?;
         let deletes = operation.deletes();
-        let may_move = matches!(operation, Operation::Merge | Operation::Replace);
         let position = match (&stored, insert) {
             (Some(_), Some(insert)) if may_move => {
                 let moved = self.move_entry(list, keys, &insert, data)?;
@@ -142,6 +142,16 @@ impl EditApplier<'_> {
     pub fn stored_position(&mut self, index: &[u8]) -> Result<Option<Vec<u8>>> {
         let found = self.overlay.get_new(index)?;
         Ok(found.map(Cow::into_owned))
+    }
+
+    /// Whether an edit with this operation can move an existing entry: also one that only moves it
+    /// ([`super::Edit::moved`]), which has the position itself.
+    pub fn may_move(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::Merge | Operation::Replace => true,
+            Operation::None => self.placement.is_some(),
+            _ => false,
+        }
     }
 
     /// The position of an entry: that of the edit, which its first entry takes, else from the annotations.

@@ -83,9 +83,9 @@ impl EditApplier<'_> {
         let keys = std::slice::from_ref(value);
         let index = order_key(list, keys);
         let stored = self.stored_position(&index)?;
+        let may_move = self.may_move(operation);
         let insert = self.insert(data)?;
         let deletes = operation.deletes();
-        let may_move = matches!(operation, Operation::Merge | Operation::Replace);
         let moves = stored.is_some() && insert.is_some() && may_move;
         if !moves && !self.check_operation(data, operation, stored.is_some()) {
             return Ok(false);

@@ -120,6 +120,12 @@ impl Edit {
         Self::apply(at, tree, Operation::Create)
     }
 
+    /// Moves the existing entry at the top of a tree below `at`, which has its keys, to the position that
+    /// [`Self::placed`] sets; `data-missing` if it does not exist.
+    pub fn moved(at: InstancePath, tree: DataTree) -> Self {
+        Self::apply(at, tree, Operation::None)
+    }
+
     /// Deletes a resource, or every entry of a list; `data-missing` if there is none.
     pub fn delete(path: InstancePath) -> Self {
         Self {
