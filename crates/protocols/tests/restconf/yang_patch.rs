@@ -386,8 +386,12 @@ fn a_document_that_is_no_patch_has_plain_errors() {
 fn conditions_and_missing_resources_have_their_own_status() {
     let server = Server::start();
     server.put("", START);
-    let body = json_patch(&[edit("remove", "/title")]);
     let send = |path: &str, header: (&str, &str)| {
+        let target = match path.contains("bed") {
+            true => "/area",
+            false => "/title",
+        };
+        let body = json_patch(&[edit("remove", target)]);
         let headers = [("content-type", PATCH[0]), header];
         server.send("PATCH", &format!("/restconf/data{path}"), &headers, &body)
     };

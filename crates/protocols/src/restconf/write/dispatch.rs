@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use espalier_store::Datastore;
 use espalier_yang::data::Accept;
-use http::Method;
 use http::request::Parts;
+use http::{HeaderMap, Method};
 use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -18,7 +18,7 @@ use crate::intake::{Held, Staged};
 use crate::restconf::conditions::Conditions;
 use crate::restconf::error::{Failure, Result};
 use crate::restconf::limits::{LOAD_FROM_BYTES, QUEUED_BYTES_MAX};
-use crate::restconf::media::{self, Format};
+use crate::restconf::media::{self, Format, MediaType};
 use crate::restconf::query::{AllowedParameters, Query};
 use crate::restconf::request_body;
 use crate::restconf::request_identity::Who;
@@ -41,7 +41,7 @@ pub(in crate::restconf) async fn write(
     media::check_encoding(&parts.headers)?;
     let patch_format = media::yang_patch_format(&parts.headers).filter(|_| job.is_yang_patch);
     let format = patch_format.map_or_else(|| media::content_format(&parts.headers), Ok)?;
-    let accepted = patch_format.map(|_| media::negotiate(&parts.headers));
+    let accepted = patch_format.map(|_| status_media(&parts.headers));
     let accepted = accepted.transpose()?;
     job.check_placement()?;
     let result = if job.path().is_root() && !job.is_yang_patch {
@@ -64,6 +64,12 @@ pub(in crate::restconf) async fn write(
         *response.body_mut() = body;
     }
     Ok(response)
+}
+
+/// The media type of the status of a patch: that of the patch, unless the client accepts only another one.
+fn status_media(headers: &HeaderMap) -> Result<MediaType> {
+    media::negotiate(headers)?;
+    Ok(media::error_media(headers))
 }
 
 fn job(service: &Restconf, target: Target, parts: &Parts) -> Result<Job> {
