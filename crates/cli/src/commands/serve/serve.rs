@@ -62,7 +62,7 @@ const SHUTDOWN_MAX: Duration = Duration::from_secs(2);
 /// The pause after each step of removing old buckets.
 const EXPIRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serve a store: its data trees over RESTCONF (RFC 8040), statistics below /stats, document collections
+/// Serve a store: its data trees over NETCONF (RFC 6241) and RESTCONF (RFC 8040), statistics below /stats, document collections
 /// below /documents
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -55,7 +55,7 @@ pub(super) fn lock<W: Write>(
 fn selected(running: &SessionDatastore, select: &Element<'_>) -> Result<Vec<InstancePath>> {
     let text = select.text()?;
     let schema = running.schema();
-    let parsed = Expression::parse(&text, &|prefix| module_of(schema, select, prefix));
+    let parsed = Expression::parse(&text, &|prefix| module_of(&[schema], select, prefix));
     let wrong = |message: String, tag: &'static str| -> DataError {
         invalid(message, "select").with_app_tag(tag)
     };

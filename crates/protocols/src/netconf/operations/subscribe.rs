@@ -86,8 +86,10 @@ fn event_filter(running: &SessionDatastore, filter: &Element<'_>) -> Result<Even
             Ok(EventFilter::parse_subtree_element(&document)?)
         }
         FilterText::XPath(text) => {
-            let schema = running.schema();
-            let module = |prefix: Option<&str>| module_of(schema, filter, prefix);
+            let of_server = running.server_state()?;
+            let mut schemas = vec![running.schema()];
+            schemas.extend(of_server.iter().map(SessionDatastore::schema));
+            let module = |prefix: Option<&str>| module_of(&schemas, filter, prefix);
             Ok(EventFilter::parse_xpath_with(text, &module)?)
         }
     }
@@ -115,19 +117,21 @@ fn check_names(running: &SessionDatastore, filter: &Element<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The module of a prefix in an expression: that of the namespace that it is declared for, or the one with this name. A
-/// name without a prefix is that of any module.
+/// The module of a prefix in an expression: that of the namespace that it is declared for, or the one with this name; `None`
+/// if no schema has it, so that the expression is rejected. A name without a prefix is that of any module.
 pub(super) fn module_of(
-    schema: &Schema,
+    schemas: &[&Arc<Schema>],
     scope: &Element<'_>,
     prefix: Option<&str>,
 ) -> Option<Box<str>> {
     let prefix = prefix?;
     let namespace = scope.namespace_of(prefix);
-    let module = namespace.and_then(|namespace| schema.module_by_namespace(namespace));
-    Some(match module {
-        Some(module) => schema.module(module).name.clone(),
-        None => prefix.into(),
+    schemas.iter().find_map(|schema| {
+        let module = match namespace {
+            Some(namespace) => schema.module_by_namespace(namespace),
+            None => schema.module_by_name(prefix),
+        };
+        module.map(|module| schema.module(module).name.clone())
     })
 }
 

@@ -12,6 +12,9 @@ pub struct FilterExpression {
     expression: Expression,
 }
 
+/// The namespace of the messages of NETCONF.
+const MESSAGES: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
+
 impl FilterExpression {
     /// Parses a filter. `namespace_of` returns the namespace that a prefix is declared for, or the default namespace for no
     /// prefix.
@@ -26,6 +29,9 @@ impl FilterExpression {
     ) -> Result<Self, DataError> {
         let module_of = |prefix: Option<&str>| {
             let namespace = namespace_of(prefix);
+            // That of the messages is the default one in most requests, and no data is in it.
+            let namespace =
+                namespace.filter(|namespace| prefix.is_some() || **namespace != *MESSAGES);
             let module = namespace
                 .as_deref()
                 .and_then(|namespace| schema.module_by_namespace(namespace));

@@ -57,7 +57,7 @@ impl Conflict {
     pub fn to_error(&self) -> DataError {
         let message = format!(
             "running and the candidate changed it differently: it had {}, running has {}, the candidate has {}; \
-             resolve it with “espalier update --prefer running” or “--prefer candidate”",
+             update the candidate with a preference for one of them (the operation “update”; “espalier update --prefer running”)",
             self.base, self.running, self.candidate
         );
         DataError::new(ErrorTag::OperationFailed, message)
