@@ -1,0 +1,60 @@
+//! The request of a page.
+
+use espalier_keyspace::Direction;
+
+use super::condition::PageCondition;
+use super::sort_key::SortKey;
+
+/// The order in which the entries of a page are sent (draft-ietf-netconf-list-pagination §3.1.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageDirection {
+    /// From the first to the last.
+    #[default]
+    Forwards,
+    /// From the last to the first.
+    Backwards,
+}
+
+impl PageDirection {
+    /// The direction of a scan.
+    pub(super) fn of_scan(self) -> Direction {
+        match self {
+            Self::Forwards => Direction::Forward,
+            Self::Backwards => Direction::Backward,
+        }
+    }
+
+    /// The other direction.
+    pub(super) fn reversed(self) -> Self {
+        match self {
+            Self::Forwards => Self::Backwards,
+            Self::Backwards => Self::Forwards,
+        }
+    }
+}
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PageStart {
+    /// After this number of entries.
+    Offset(u64),
+    /// Where a cursor is.
+    Cursor(Box<str>),
+}
+
+/// A page of the entries of a list or leaf-list: those that fulfil a condition, sorted, in a direction, from a place, up to
+/// a number. [`PageParameters::request`](super::PageParameters::request) makes it.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    pub(super) condition: PageCondition,
+    /// Another order than that of the list.
+    pub(super) sort: Option<SortKey>,
+    /// Whether the request names an order, which has a locale.
+    pub(super) is_sort_requested: bool,
+    pub(super) direction: PageDirection,
+    pub(super) start: PageStart,
+    /// The maximum number of entries; none is unbounded.
+    pub(super) limit: Option<u64>,
+    /// What all pages of one query have in common.
+    pub(super) query: String,
+}
