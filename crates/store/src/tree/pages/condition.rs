@@ -6,7 +6,7 @@ use espalier_yang::schema::Node;
 use espalier_yang::xpath::Expression;
 use espalier_yang::{DataError, Schema, Value};
 
-use super::known_names::has_unknown_names;
+use super::known_names::{has_unknown_names, has_variable};
 use super::parameters::{PageNames, invalid};
 use crate::tree::filter::{leading_keys, stays_below};
 
@@ -47,6 +47,10 @@ impl PageCondition {
         let expression = Expression::parse(text, &module_of).map_err(|error| {
             invalid("where", format!("the condition is no XPath expression: {error}"))
         })?;
+        if has_variable(&expression.root) {
+            let message = "the condition has a variable, and none is defined";
+            return Err(invalid("where", message.to_owned()));
+        }
         if has_unknown_names(schema, target.id, &expression.root) {
             return Ok(Self::Never);
         }

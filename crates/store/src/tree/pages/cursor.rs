@@ -48,7 +48,7 @@ pub(super) struct Cursor {
 /// A state of a list whose number of entries is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ListState {
-    /// The version of the last change of what contains the list. That of a candidate is not always another.
+    /// The version of the last change of what contains the list.
     pub version: u64,
     /// The number of entries.
     pub total: u64,

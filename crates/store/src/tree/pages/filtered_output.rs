@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::tree::filter::{Instance, Plan, PlanId};
 use crate::tree::locate::TreeState;
 use crate::tree::read::{FilteredRead, FirstEvent, Sources};
-use crate::tree::selection::Selection;
+use crate::tree::selection::{Content, Selection};
 
 /// The plan of a filter that selects entries of a list.
 pub(super) struct EntryPlan<'a> {
@@ -27,6 +27,12 @@ pub(super) struct EntryPlan<'a> {
 }
 
 impl EntryPlan<'_> {
+    /// Whether entries of the list can have the selected content.
+    pub fn is_selected(&self) -> bool {
+        let is_config = self.state.schema().node(self.list).is_config;
+        is_config || self.selection.content != Content::Config
+    }
+
     /// The read of what the filter selects of an entry.
     fn of_entry(&mut self, entry: &[u8]) -> FilteredRead<'_> {
         let instance = Instance::TreeKey(entry.into());
@@ -55,7 +61,7 @@ impl FilteredOutput<'_> {
             return Ok(true);
         }
         let mut first = FirstEvent::default();
-        let mut below = EntriesInAncestors::new(&mut first, self.sink.levels);
+        let mut below = EntriesInAncestors::new(&mut first, self.sink.list, self.sink.levels);
         below.has_ancestors = true;
         self.entries.of_entry(entry).send(&mut below)?;
         Ok(first.is_found)
@@ -63,7 +69,7 @@ impl FilteredOutput<'_> {
 
     /// Annotates the next entry.
     pub fn annotate(&mut self, annotations: Annotations) {
-        self.sink.annotations = annotations;
+        self.sink.of_entry = annotations;
     }
 
     /// Sends an entry; false if the receiver accepts no more.
@@ -81,6 +87,7 @@ impl FilteredOutput<'_> {
 /// Passes on entries that are sent each with its ancestors, which are the same for all, and are passed on once.
 pub(super) struct EntriesInAncestors<'a> {
     sink: &'a mut dyn Sink,
+    list: NodeId,
     /// The number of ancestors.
     levels: usize,
     /// The level of the open node.
@@ -88,50 +95,57 @@ pub(super) struct EntriesInAncestors<'a> {
     /// Whether the ancestors were passed on.
     has_ancestors: bool,
     /// The annotations of the next entry.
-    annotations: Annotations,
+    of_entry: Annotations,
+    /// The annotations of the next node.
+    pending: Annotations,
     is_stopped: bool,
 }
 
 impl<'a> EntriesInAncestors<'a> {
-    /// A sink of entries with this number of ancestors.
-    pub fn new(sink: &'a mut dyn Sink, levels: usize) -> Self {
+    /// A sink of entries of a list with this number of ancestors.
+    pub fn new(sink: &'a mut dyn Sink, list: NodeId, levels: usize) -> Self {
         Self {
             sink,
+            list,
             levels,
             depth: 0,
             has_ancestors: false,
-            annotations: Annotations::new(),
+            of_entry: Annotations::new(),
+            pending: Annotations::new(),
             is_stopped: false,
         }
     }
 
     fn end(&mut self) {
-        let is_open = self.has_ancestors && !self.is_stopped;
-        for _ in 0..if is_open { self.levels } else { 0 } {
+        if !self.has_ancestors || self.is_stopped {
+            return;
+        }
+        for _ in 0..self.levels {
             if self.sink.close(Mark::default()).is_err() {
                 return;
             }
         }
     }
 
-    /// Whether an event of the innermost open node is passed on.
-    fn passes(&mut self) -> bool {
-        if self.depth == self.levels {
+    /// Passes on a node, unless it is of the ancestors and these were passed on.
+    fn pass(
+        &mut self,
+        node: NodeId,
+        send: impl FnOnce(&mut dyn Sink) -> std::result::Result<(), Stop>,
+    ) -> std::result::Result<(), Stop> {
+        let begins = self.depth == self.levels && node == self.list;
+        let mut annotations = std::mem::take(&mut self.pending);
+        if begins {
             self.has_ancestors = true;
-        }
-        self.depth >= self.levels || !self.has_ancestors
-    }
-
-    /// Annotates an entry that begins.
-    fn begin(&mut self) -> std::result::Result<(), Stop> {
-        if self.depth != self.levels || self.annotations.is_empty() {
+            annotations.append(&mut self.of_entry);
+        } else if self.depth <= self.levels && self.has_ancestors {
             return Ok(());
         }
-        let annotated = self.sink.annotate(std::mem::take(&mut self.annotations));
-        self.noted(annotated)
-    }
-
-    fn noted(&mut self, result: std::result::Result<(), Stop>) -> std::result::Result<(), Stop> {
+        let mut result = Ok(());
+        if !annotations.is_empty() {
+            result = self.sink.annotate(annotations);
+        }
+        let result = result.and_then(|()| send(&mut *self.sink));
         self.is_stopped |= result.is_err();
         result
     }
@@ -139,30 +153,17 @@ impl<'a> EntriesInAncestors<'a> {
 
 impl Sink for EntriesInAncestors<'_> {
     fn open(&mut self, node: NodeId, mark: Mark) -> std::result::Result<(), Stop> {
-        if self.passes() {
-            self.begin()?;
-            let opened = self.sink.open(node, mark);
-            self.noted(opened)?;
-        }
+        self.pass(node, |sink| sink.open(node, mark))?;
         self.depth += 1;
         Ok(())
     }
 
     fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> std::result::Result<(), Stop> {
-        if !self.passes() {
-            return Ok(());
-        }
-        self.begin()?;
-        let sent = self.sink.leaf(node, value, mark);
-        self.noted(sent)
+        self.pass(node, |sink| sink.leaf(node, value, mark))
     }
 
     fn any(&mut self, node: NodeId, json: &str, mark: Mark) -> std::result::Result<(), Stop> {
-        if !self.passes() {
-            return Ok(());
-        }
-        let sent = self.sink.any(node, json, mark);
-        self.noted(sent)
+        self.pass(node, |sink| sink.any(node, json, mark))
     }
 
     fn close(&mut self, mark: Mark) -> std::result::Result<(), Stop> {
@@ -171,14 +172,12 @@ impl Sink for EntriesInAncestors<'_> {
             return Ok(());
         }
         let closed = self.sink.close(mark);
-        self.noted(closed)
+        self.is_stopped |= closed.is_err();
+        closed
     }
 
     fn annotate(&mut self, annotations: Annotations) -> std::result::Result<(), Stop> {
-        if !self.passes() {
-            return Ok(());
-        }
-        let annotated = self.sink.annotate(annotations);
-        self.noted(annotated)
+        self.pending.extend(annotations);
+        Ok(())
     }
 }

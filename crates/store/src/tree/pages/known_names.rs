@@ -19,6 +19,26 @@ pub(super) fn has_unknown_names(schema: &Schema, context: NodeId, expr: &Expr) -
     names.has_unknown(expr, &Some(vec![Some(context)]))
 }
 
+/// Whether an expression has a variable. None is defined.
+pub(super) fn has_variable(expr: &Expr) -> bool {
+    let any = |operands: &[Expr]| operands.iter().any(has_variable);
+    let in_steps = |steps: &[PathStep]| steps.iter().any(|step| any(&step.predicates));
+    match expr {
+        Expr::Or(operands) | Expr::And(operands) | Expr::Union(operands) => any(operands),
+        Expr::Call(_, arguments) => any(arguments),
+        Expr::Binary(_, left, right) => has_variable(left) || has_variable(right),
+        Expr::Negate(operand) => has_variable(operand),
+        Expr::Path(path) => in_steps(&path.steps),
+        Expr::Filter {
+            primary,
+            predicates,
+            steps,
+        } => has_variable(primary) || any(predicates) || in_steps(steps),
+        Expr::Literal(_) | Expr::Number(_) => false,
+        Expr::Variable(..) => true,
+    }
+}
+
 struct Names<'a> {
     schema: &'a Schema,
 }

@@ -25,6 +25,14 @@ impl Output<'_> {
         }
     }
 
+    /// Whether entries of the list can have the selected content.
+    pub fn is_selected(&self) -> bool {
+        match self {
+            Self::Resource(reader) => reader.is_selected(),
+            Self::Filtered(filtered) => filtered.entries.is_selected(),
+        }
+    }
+
     /// Whether a range of entries can be sent at once; what is not shown is left out.
     pub fn sends_ranges(&self) -> bool {
         matches!(self, Self::Resource(_))

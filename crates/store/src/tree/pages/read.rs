@@ -126,8 +126,7 @@ impl PageRead<'_> {
             && self.access.is_none()
             && self.selection.origins == OriginFilter::All
             && match self.selection.content {
-                Content::All => true,
-                Content::Config => node.is_config,
+                Content::All | Content::Config => true,
                 Content::NonConfig => false,
             };
         Output::Filtered(FilteredOutput {
@@ -141,7 +140,7 @@ impl PageRead<'_> {
                 list: node.id,
                 is_whole,
             },
-            sink: EntriesInAncestors::new(sink, self.path.steps.len() - 1),
+            sink: EntriesInAncestors::new(sink, node.id, self.path.steps.len() - 1),
         })
     }
 }
@@ -168,7 +167,7 @@ impl RunningPage<'_> {
         let start = self.start(&entries.list)?;
         let of_list = (list.as_slice(), self.node);
         let range = range_of(self.state, of_list, &request.condition, self.read.keys)?;
-        let Some(range) = range else {
+        let Some(range) = range.filter(|_| entries.output.is_selected()) else {
             return match request.start {
                 PageStart::Offset(offset) if offset > 0 => Err(out_of_range(offset, 0)),
                 _ => Ok(Some(PageInfo::default())),

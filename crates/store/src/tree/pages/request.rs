@@ -58,3 +58,12 @@ pub struct PageRequest {
     /// What all pages of one query have in common.
     pub(super) query: String,
 }
+
+impl PageRequest {
+    /// Whether reading the page reads little else than its entries: neither skipped ones, nor those that a condition or an
+    /// order examines.
+    pub fn reads_only_its_entries(&self) -> bool {
+        let skips = matches!(self.start, PageStart::Offset(offset) if offset > 0);
+        !skips && self.sort.is_none() && self.condition.evaluated().is_none()
+    }
+}

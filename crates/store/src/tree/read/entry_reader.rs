@@ -16,6 +16,8 @@ pub(in crate::tree) struct EntryReader<'a> {
     node: NodeId,
     /// The length of the key of the whole list.
     list: usize,
+    /// Whether the content that is selected can have entries of the list.
+    is_selected: bool,
 }
 
 impl<'a> EntryReader<'a> {
@@ -26,12 +28,20 @@ impl<'a> EntryReader<'a> {
         selection: &'a Selection,
         sink: &'a mut dyn Sink,
     ) -> Self {
+        let reader = target.reader(selection, sink);
+        let is_selected = reader.descends(reader.state.schema().node(node));
         Self {
-            reader: target.reader(selection, sink),
+            reader,
             path: target.path,
             node,
             list: target.place.key.len(),
+            is_selected,
         }
+    }
+
+    /// Whether entries of the list can have the selected content.
+    pub fn is_selected(&self) -> bool {
+        self.is_selected
     }
 
     /// Whether the reader sees anything of an entry with this key; `row` is a row of it.
