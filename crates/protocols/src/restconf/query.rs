@@ -160,6 +160,8 @@ pub struct ReadParameters {
     pub with_defaults: WithDefaults,
     /// `with-origin`.
     pub with_origin: WithOrigin,
+    /// Those of pages.
+    pub pages: PageParameters,
 }
 
 impl ReadParameters {
@@ -173,10 +175,6 @@ impl ReadParameters {
         let own = own.join("&");
         let limit = Limits::default().query_bytes_max;
         let query = Query::parse(Some(&own), AllowedParameters::Selection, limit);
-        let query = query.and_then(|query| match query.pages.is_empty() {
-            false => Err(Failure::invalid("parameters of pages are for RESTCONF only")),
-            true => Ok(query),
-        });
         let query =
             query.map_err(|failure| HttpError::with_status(failure.status, failure.errors))?;
         Ok(Self {
@@ -185,6 +183,7 @@ impl ReadParameters {
             fields: query.fields.map(Cow::into_owned),
             with_defaults: query.with_defaults.unwrap_or_default(),
             with_origin: query.with_origin.unwrap_or_default(),
+            pages: query.pages,
         })
     }
 }

@@ -10,6 +10,7 @@ mod http2;
 mod many_clients;
 mod mount;
 mod operational;
+mod pages;
 mod push;
 mod queries;
 mod reads;
