@@ -75,7 +75,8 @@ pub use tree::{
 pub use tree::{FILTER_PLAN_NODES_MAX, Filter, FilterExpression, OriginFilter};
 pub use tree::{
     PAGE_ENTRIES_EXAMINED_MAX, PAGE_KEYS_BYTES_MAX, PAGE_SORT_BYTES_MAX, PAGE_SORT_VALUE_BYTES_MAX,
-    PAGE_XPATH_STEPS_MAX, PageDirection, PageInfo, PageNames, PageParameters, PageRequest, Remaining,
+    PAGE_XPATH_STEPS_MAX, PageDirection, PageInfo, PageNames, PageParameters, PageRequest,
+    Remaining,
 };
 pub use tree::{
     PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use espalier_service::{ChangeNote, SessionDatastore};
-use espalier_store::{Commit, CommitInfo, Content, Edit, ErrorOption, LoadMode, PageParameters, Retention, TestOption, WithDefaults, WithOrigin};
+use espalier_store::{
+    Commit, CommitInfo, Content, Edit, ErrorOption, LoadMode, PageParameters, Retention,
+    TestOption, WithDefaults, WithOrigin,
+};
 use espalier_yang::data::{DataTree, Operation};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::{InstancePath, Schema};

@@ -72,7 +72,9 @@ pub(super) async fn read(
     // operational state and remote engines may be slow. Such reads do not run on this task.
     let runs_inline = of.datastore() != Datastore::Operational
         && returns_all_it_reads(&selection)
-        && page.as_ref().is_none_or(PageRequest::reads_only_its_entries)
+        && page
+            .as_ref()
+            .is_none_or(PageRequest::reads_only_its_entries)
         && !of.is_remote();
     let (method, conditions) = (parts.method.clone(), Conditions::of(&parts.headers));
     let (of, wrapping) = (of.clone(), media::wrapping(&parts.headers));

@@ -39,7 +39,9 @@ fn keys(client: &mut Client<'_>, operation: &str) -> String {
     let data = client.data(operation);
     assert!(data.matches("<c ").count() <= 1, "{data}");
     let parts = data.split("<k>").skip(1);
-    parts.map(|part| part.split('<').next().unwrap_or_default()).collect()
+    parts
+        .map(|part| part.split('<').next().unwrap_or_default())
+        .collect()
 }
 
 #[test]
@@ -52,7 +54,11 @@ fn pages_of_the_list_that_a_filter_selects() {
             (E, "<limit>2</limit><offset>1</offset>", "bd"),
             (E, "<direction>backwards</direction>", "fdba"),
             (E, "<sort-by>v</sort-by>", "afbd"),
-            (E, "<sort-by xmlns:x='urn:m'>x:v</sort-by><limit>1</limit>", "a"),
+            (
+                E,
+                "<sort-by xmlns:x='urn:m'>x:v</sort-by><limit>1</limit>",
+                "a",
+            ),
             (E, "<where>v > 1</where>", "bf"),
             (E, "<where xmlns:x='urn:m'>x:v > 1</where>", "bf"),
             // The prefix of the module, which is also its name.
@@ -60,9 +66,21 @@ fn pages_of_the_list_that_a_filter_selects() {
             (E, "<where>k = 'd'</where>", "d"),
             (E, "<where>unknown</where>", ""),
             (E, "<offset>4</offset>", ""),
-            ("<c xmlns='urn:m'><e><k/></e></c>", "<limit>3</limit>", "abd"),
-            ("<c xmlns='urn:m'><e><v>3</v></e></c>", "<limit>3</limit>", "b"),
-            ("<c xmlns='urn:m'><e><k/><v>2</v></e></c>", "<limit>3</limit>", "f"),
+            (
+                "<c xmlns='urn:m'><e><k/></e></c>",
+                "<limit>3</limit>",
+                "abd",
+            ),
+            (
+                "<c xmlns='urn:m'><e><v>3</v></e></c>",
+                "<limit>3</limit>",
+                "b",
+            ),
+            (
+                "<c xmlns='urn:m'><e><k/><v>2</v></e></c>",
+                "<limit>3</limit>",
+                "f",
+            ),
         ] {
             let page = page.replace("> ", "&gt; ");
             let found = keys(&mut client, &operation(name, filter, &page));
@@ -82,15 +100,36 @@ fn metadata_is_in_attributes() {
     let page = |client: &mut Client<'_>, page: &str| client.data(&operation("get-config", E, page));
     let first = page(&mut client, "<limit>2</limit>");
     let declared = "xmlns:lp=\"urn:ietf:params:xml:ns:yang:ietf-list-pagination\"";
-    assert!(first.contains("<e lp:remaining=\"unknown\" lp:next=\"") && first.contains(declared), "{first}");
-    let next = first.split("lp:next=\"").nth(1).and_then(|rest| rest.split('"').next());
+    assert!(
+        first.contains("<e lp:remaining=\"unknown\" lp:next=\"") && first.contains(declared),
+        "{first}"
+    );
+    let next = first
+        .split("lp:next=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
     let next = next.expect("a cursor");
-    let second = page(&mut client, &format!("<cursor>{next}</cursor><limit>2</limit>"));
-    assert!(second.contains("lp:previous=\"") && !second.contains("lp:next"), "{second}");
-    assert!(second.contains("<k>d</k>") && second.contains("<k>f</k>") && !second.contains("<k>b</k>"));
-    let tags = operation("get", "<c xmlns='urn:m'><tag/></c>", "<limit>1</limit><offset>1</offset>");
+    let second = page(
+        &mut client,
+        &format!("<cursor>{next}</cursor><limit>2</limit>"),
+    );
+    assert!(
+        second.contains("lp:previous=\"") && !second.contains("lp:next"),
+        "{second}"
+    );
+    assert!(
+        second.contains("<k>d</k>") && second.contains("<k>f</k>") && !second.contains("<k>b</k>")
+    );
+    let tags = operation(
+        "get",
+        "<c xmlns='urn:m'><tag/></c>",
+        "<limit>1</limit><offset>1</offset>",
+    );
     let tags = client.data(&tags);
-    assert!(tags.contains("<tag lp:remaining=\"unknown\"") && tags.contains(">y</tag>"), "{tags}");
+    assert!(
+        tags.contains("<tag lp:remaining=\"unknown\"") && tags.contains(">y</tag>"),
+        "{tags}"
+    );
 }
 
 #[test]
@@ -99,7 +138,11 @@ fn sublists_are_limited_below_any_filter() {
     let mut client = fixture.session();
     let limit = "<sublist-limit>1</sublist-limit>";
     let all = client.data(&operation("get-config", "<c xmlns='urn:m'/>", limit));
-    assert_eq!((all.matches("<k>").count(), all.matches("</tag>").count()), (1, 1), "{all}");
+    assert_eq!(
+        (all.matches("<k>").count(), all.matches("</tag>").count()),
+        (1, 1),
+        "{all}"
+    );
     assert_eq!(all.matches("lp:remaining=\"unknown\"").count(), 2, "{all}");
 }
 
@@ -109,8 +152,18 @@ fn errors_have_the_tags_of_the_draft() {
     let mut client = fixture.session();
     let unsupported = "operation-not-supported";
     for (filter, page, tag, app_tag) in [
-        (E, "<offset>5</offset>", "invalid-value", "ietf-list-pagination:offset-out-of-range"),
-        (E, "<cursor>x</cursor>", "invalid-value", "ietf-list-pagination:cursor-not-found"),
+        (
+            E,
+            "<offset>5</offset>",
+            "invalid-value",
+            "ietf-list-pagination:offset-out-of-range",
+        ),
+        (
+            E,
+            "<cursor>x</cursor>",
+            "invalid-value",
+            "ietf-list-pagination:cursor-not-found",
+        ),
         (
             E,
             "<sort-by>v</sort-by><locale>sv_SE</locale>",
@@ -121,19 +174,40 @@ fn errors_have_the_tags_of_the_draft() {
         (E, "<where>v &gt;</where>", "invalid-value", ""),
         (E, "<sort-by>unknown</sort-by>", "invalid-value", ""),
         (E, "<locale>C</locale>", "invalid-value", ""),
-        (E, "<offset>1</offset><cursor>x</cursor>", "invalid-value", ""),
+        (
+            E,
+            "<offset>1</offset><cursor>x</cursor>",
+            "invalid-value",
+            "",
+        ),
         (E, "<page>1</page>", "unknown-element", ""),
         (E, "<limit xmlns='urn:m'>1</limit>", "unknown-element", ""),
         ("<c xmlns='urn:m'/>", "<limit>1</limit>", unsupported, ""),
-        ("<c xmlns='urn:m'><e/><tag/></c>", "<limit>1</limit>", unsupported, ""),
-        ("<c xmlns='urn:m'><title/></c>", "<limit>1</limit>", unsupported, ""),
+        (
+            "<c xmlns='urn:m'><e/><tag/></c>",
+            "<limit>1</limit>",
+            unsupported,
+            "",
+        ),
+        (
+            "<c xmlns='urn:m'><title/></c>",
+            "<limit>1</limit>",
+            unsupported,
+            "",
+        ),
         ("", "<limit>1</limit>", unsupported, ""),
     ] {
         for name in ["get", "get-config", "get-data"] {
             let error = client.rpc(&operation(name, filter, page));
-            assert!(error.contains(&format!("<error-tag>{tag}</error-tag>")), "{name} {page} {error}");
+            assert!(
+                error.contains(&format!("<error-tag>{tag}</error-tag>")),
+                "{name} {page} {error}"
+            );
             let has_app_tag = error.contains("<error-app-tag>");
-            assert!(has_app_tag != app_tag.is_empty() && error.contains(app_tag), "{name} {page} {error}");
+            assert!(
+                has_app_tag != app_tag.is_empty() && error.contains(app_tag),
+                "{name} {page} {error}"
+            );
         }
     }
 }
@@ -143,7 +217,10 @@ fn the_modules_are_announced() {
     let fixture = fixture();
     let mut client = fixture.connect();
     let hello = client.greet(&["urn:ietf:params:netconf:base:1.1"]);
-    assert!(hello.contains("module=ietf-list-pagination-nc&amp;revision="), "{hello}");
+    assert!(
+        hello.contains("module=ietf-list-pagination-nc&amp;revision="),
+        "{hello}"
+    );
 }
 
 /// The state of the server has pages.

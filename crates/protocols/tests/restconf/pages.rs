@@ -86,7 +86,11 @@ fn metadata_is_on_the_first_entry() {
 }
 
 fn encode_cursor(cursor: &str) -> String {
-    assert!(cursor.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
+    assert!(
+        cursor
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    );
     cursor.to_owned()
 }
 
@@ -96,8 +100,14 @@ fn cursors_survive_edits() {
     let server = server();
     let (_, first) = beds(&server, "limit=2");
     let next = text(&first, "next").to_owned();
-    assert_eq!(server.json("DELETE", "/garden:garden/bed=b", "").status, 204);
-    assert_eq!(server.json("DELETE", "/garden:garden/bed=a", "").status, 204);
+    assert_eq!(
+        server.json("DELETE", "/garden:garden/bed=b", "").status,
+        204
+    );
+    assert_eq!(
+        server.json("DELETE", "/garden:garden/bed=a", "").status,
+        204
+    );
     server.put("/garden:garden/bed=bb", r#"{"garden:bed":[{"name":"bb"}]}"#);
     assert_eq!(beds(&server, &format!("limit=2&cursor={next}")).0, "bbc");
 }
@@ -120,15 +130,43 @@ fn errors_have_the_statuses_of_the_draft() {
         (format!("{bed}?locale=C"), 400, "invalid-value"),
         (format!("{bed}?where=area%3E"), 400, "invalid-value"),
         (format!("{bed}?sublist-limit=0"), 400, "invalid-value"),
-        (format!("{bed}?offset=1&cursor={cursor}"), 400, "invalid-value"),
+        (
+            format!("{bed}?offset=1&cursor={cursor}"),
+            400,
+            "invalid-value",
+        ),
         (format!("{bed}?offset=5"), 416, "invalid-value"),
-        (format!("{bed}?offset=1&where=name%3D'none'"), 416, "invalid-value"),
+        (
+            format!("{bed}?offset=1&where=name%3D'none'"),
+            416,
+            "invalid-value",
+        ),
         (format!("{bed}?cursor=x"), 404, "invalid-value"),
-        (format!("{bed}?cursor={cursor}&direction=backwards"), 404, "invalid-value"),
-        (format!("/garden:garden/visit?cursor={cursor}"), 404, "invalid-value"),
-        (format!("{bed}?sort-by=area&locale=sv_SE"), 501, "invalid-value"),
-        (format!("{bed}?sort-by=area&locale=sv_SE.UTF-8"), 501, "invalid-value"),
-        (format!("/garden:garden/wish?cursor={cursor}"), 501, unsupported),
+        (
+            format!("{bed}?cursor={cursor}&direction=backwards"),
+            404,
+            "invalid-value",
+        ),
+        (
+            format!("/garden:garden/visit?cursor={cursor}"),
+            404,
+            "invalid-value",
+        ),
+        (
+            format!("{bed}?sort-by=area&locale=sv_SE"),
+            501,
+            "invalid-value",
+        ),
+        (
+            format!("{bed}?sort-by=area&locale=sv_SE.UTF-8"),
+            501,
+            "invalid-value",
+        ),
+        (
+            format!("/garden:garden/wish?cursor={cursor}"),
+            501,
+            unsupported,
+        ),
         ("/garden:garden?limit=1".to_owned(), 400, unsupported),
         (format!("{bed}=a?where=area"), 400, unsupported),
         ("?offset=1".to_owned(), 400, unsupported),
@@ -136,16 +174,26 @@ fn errors_have_the_statuses_of_the_draft() {
     ] {
         check_error(&server.get(&path), status, tag);
     }
-    let put = server.json("PUT", "/garden:garden/bed=a?limit=1", r#"{"garden:bed":[{"name":"a"}]}"#);
+    let put = server.json(
+        "PUT",
+        "/garden:garden/bed=a?limit=1",
+        r#"{"garden:bed":[{"name":"a"}]}"#,
+    );
     check_error(&put, 400, unsupported);
     for (path, app_tag) in [
         (format!("{bed}?offset=5"), "offset-out-of-range"),
         (format!("{bed}?cursor=x"), "cursor-not-found"),
-        (format!("{bed}?sort-by=area&locale=sv_SE"), "locale-unavailable"),
+        (
+            format!("{bed}?sort-by=area&locale=sv_SE"),
+            "locale-unavailable",
+        ),
     ] {
         let body = server.get(&path).body;
         let expected = format!(r#""error-app-tag":"ietf-list-pagination:{app_tag}""#);
-        assert!(body.contains(&expected) && body.contains(r#""error-type":"application""#), "{body}");
+        assert!(
+            body.contains(&expected) && body.contains(r#""error-type":"application""#),
+            "{body}"
+        );
     }
 }
 
@@ -160,19 +208,44 @@ fn lists_in_xml_have_a_media_type() {
     let found = get("/garden:garden/bed?limit=2&fields=name", LIST);
     assert_eq!((found.status, found.header("content-type")), (200, LIST));
     let lp = "xmlns:lp=\"urn:ietf:params:xml:ns:yang:ietf-list-pagination\"";
-    assert!(found.body.starts_with("<xml-list><bed xmlns=\"") && found.body.contains(lp), "{}", found.body);
+    assert!(
+        found.body.starts_with("<xml-list><bed xmlns=\"") && found.body.contains(lp),
+        "{}",
+        found.body
+    );
     assert!(found.body.contains("lp:remaining=\"unknown\"") && found.body.contains("lp:next=\""));
-    assert!(found.body.ends_with("<name>b</name></bed></xml-list>"), "{}", found.body);
+    assert!(
+        found.body.ends_with("<name>b</name></bed></xml-list>"),
+        "{}",
+        found.body
+    );
     let all = get("/garden:garden/wish", LIST);
     assert_eq!(all.body.matches("<wish ").count(), 3, "{}", all.body);
     assert_eq!(get("/garden:garden/bed?offset=4", LIST).body, "<xml-list/>");
-    assert_eq!(get("/garden:garden/bed", "application/yang-data+xml").status, 400);
-    assert_eq!(get("/garden:garden/bed?limit=1", "application/yang-data+xml").status, 200);
+    assert_eq!(
+        get("/garden:garden/bed", "application/yang-data+xml").status,
+        400
+    );
+    assert_eq!(
+        get("/garden:garden/bed?limit=1", "application/yang-data+xml").status,
+        200
+    );
     assert_eq!(get("/garden:garden", LIST).status, 406);
     let error = get("/garden:garden/bed?offset=9", LIST);
-    assert_eq!((error.status, error.header("content-type")), (416, "application/yang-data+xml"));
-    let head = server.send("HEAD", "/restconf/data/garden:garden/bed?limit=1", &[("Accept", LIST)], "");
-    assert_eq!((head.status, head.header("content-type"), &*head.body), (200, LIST, ""));
+    assert_eq!(
+        (error.status, error.header("content-type")),
+        (416, "application/yang-data+xml")
+    );
+    let head = server.send(
+        "HEAD",
+        "/restconf/data/garden:garden/bed?limit=1",
+        &[("Accept", LIST)],
+        "",
+    );
+    assert_eq!(
+        (head.status, head.header("content-type"), &*head.body),
+        (200, LIST, "")
+    );
 }
 
 #[test]
@@ -195,9 +268,19 @@ fn sublists_of_any_target_are_limited() {
 #[test]
 fn lists_without_entries_are_pages() {
     let server = server();
-    check_json(&server.get("/garden:garden/bed=b/row?limit=1"), r#"{"garden:row":[]}"#);
-    check_error(&server.get("/garden:garden/bed=b/row?offset=1"), 416, "invalid-value");
-    check_json(&server.get("/garden:garden/tag?limit=1"), r#"{"garden:tag":[]}"#);
+    check_json(
+        &server.get("/garden:garden/bed=b/row?limit=1"),
+        r#"{"garden:row":[]}"#,
+    );
+    check_error(
+        &server.get("/garden:garden/bed=b/row?offset=1"),
+        416,
+        "invalid-value",
+    );
+    check_json(
+        &server.get("/garden:garden/tag?limit=1"),
+        r#"{"garden:tag":[]}"#,
+    );
 }
 
 /// State has pages too.

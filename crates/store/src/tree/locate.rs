@@ -197,7 +197,8 @@ const ORDER_INDEX: u8 = 0x01;
 /// The order-index key of an entry of a list or leaf-list ordered by user.
 pub(crate) fn order_key(list: &[u8], keys: &[Value]) -> Vec<u8> {
     let mut encoded = Vec::new();
-    keys.iter().for_each(|value| put_key_value(&mut encoded, value));
+    keys.iter()
+        .for_each(|value| put_key_value(&mut encoded, value));
     order_key_of(list, &encoded)
 }
 

@@ -83,7 +83,8 @@ pub use operational::{
 };
 pub use pages::{
     PAGE_ENTRIES_EXAMINED_MAX, PAGE_KEYS_BYTES_MAX, PAGE_SORT_BYTES_MAX, PAGE_SORT_VALUE_BYTES_MAX,
-    PAGE_XPATH_STEPS_MAX, PageDirection, PageInfo, PageNames, PageParameters, PageRequest, Remaining,
+    PAGE_XPATH_STEPS_MAX, PageDirection, PageInfo, PageNames, PageParameters, PageRequest,
+    Remaining,
 };
 pub use query::Selected;
 pub use selection::{Content, OriginFilter, Selection, WithDefaults, WithOrigin};

@@ -9,7 +9,8 @@ use espalier_store::{
 };
 use espalier_testkit::documents::json_document_with;
 use espalier_yang::data::{
-    Annotation, Annotations, DataTree, Mark, MetadataMode, ParseOptions, PrintOptions, Root, Stop, TreeBuilder, json,
+    Annotation, Annotations, DataTree, Mark, MetadataMode, ParseOptions, PrintOptions, Root, Stop,
+    TreeBuilder, json,
 };
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 use espalier_yang::{ErrorTag, InstancePath, NodeId, Schema, Sink, Value};
@@ -104,7 +105,10 @@ pub fn read_page(
     match view.read_page(path, &request, selection, &mut Unannotated(&mut builder)) {
         Ok(_) => builder.finish().ok().filter(|tree| !tree.nodes.is_empty()),
         Err(error) => {
-            assert!(format!("{error:?}").contains("offset-out-of-range"), "{error:?}");
+            assert!(
+                format!("{error:?}").contains("offset-out-of-range"),
+                "{error:?}"
+            );
             None
         }
     }

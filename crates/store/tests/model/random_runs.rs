@@ -14,8 +14,8 @@ use rand::seq::IndexedRandom;
 
 use crate::edit::{Change, apply};
 use crate::fixture::{
-    Page, read_page,
-    MODEL, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read, read_all, show,
+    MODEL, Page, assert_same, assert_sound, commit, first_tag, load_tree, open_tree, read,
+    read_all, read_page, show,
 };
 use crate::generate::Generator;
 use crate::history;

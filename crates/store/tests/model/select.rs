@@ -98,9 +98,7 @@ impl Reader<'_> {
             return None;
         }
         match self.page {
-            Some(page) if is_whole(node, &path.steps.last()?.keys) => {
-                Some(paged(&defaults, page))
-            }
+            Some(page) if is_whole(node, &path.steps.last()?.keys) => Some(paged(&defaults, page)),
             _ => Some(defaults),
         }
     }

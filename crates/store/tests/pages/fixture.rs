@@ -117,7 +117,11 @@ pub fn filtered_page(
     let text = path.to_instance_identifier(schema);
     let filter = FilterExpression::parse(schema, &text, &|_| None).expect("a filter");
     let filter = Filter::XPath(filter);
-    assert_eq!(filter.paged_list(schema).unwrap().as_ref(), Some(path), "{text}");
+    assert_eq!(
+        filter.paged_list(schema).unwrap().as_ref(),
+        Some(path),
+        "{text}"
+    );
     let request = request(schema, path, pairs);
     let mut printer = json::Printer::new(schema, Vec::new(), PrintOptions::default());
     let selection = Selection::default();
@@ -130,7 +134,10 @@ pub fn filtered_page(
         let Some(members) = document.as_object_mut() else {
             break;
         };
-        let key = members.keys().find(|key| key.ends_with(&*node.name)).cloned();
+        let key = members
+            .keys()
+            .find(|key| key.ends_with(&*node.name))
+            .cloned();
         document = key.and_then(|key| members.remove(&key)).unwrap_or_default();
         if document.is_array() {
             assert_eq!(document.as_array().map(Vec::len), Some(1), "one ancestor");
@@ -146,11 +153,19 @@ fn page_of(document: &mut Json, name: &str, info: PageInfo) -> Page {
         None => Vec::new(),
         other => panic!("{other:?}"),
     };
-    let of_values = document.get(format!("@{name}")).map(|values| values[0].clone());
+    let of_values = document
+        .get(format!("@{name}"))
+        .map(|values| values[0].clone());
     let of_entry = entries.first_mut().and_then(Json::as_object_mut);
     let metadata = of_values.or(of_entry.and_then(|entry| entry.remove("@")));
-    assert!(entries.iter().all(|entry| entry.get("@").is_none()), "on the first entry only");
-    assert_eq!(metadata.unwrap_or_default(), metadata_of(&info, entries.is_empty()));
+    assert!(
+        entries.iter().all(|entry| entry.get("@").is_none()),
+        "on the first entry only"
+    );
+    assert_eq!(
+        metadata.unwrap_or_default(),
+        metadata_of(&info, entries.is_empty())
+    );
     Page { entries, info }
 }
 

@@ -90,12 +90,18 @@ impl List {
     pub fn index_of(&self, entry: &Entry) -> usize {
         let mut entries = self.entries.iter();
         let has_site = matches!(self.order, Order::SiteAndId | Order::User);
-        let found = entries.position(|one| one.id == entry.id && (!has_site || one.site == entry.site));
+        let found =
+            entries.position(|one| one.id == entry.id && (!has_site || one.site == entry.site));
         found.expect("an entry, or its place")
     }
 
     /// The entries, filtered, sorted and reversed.
-    pub fn query(&self, filter: &dyn Fn(&Entry) -> bool, sort: Sort, is_reversed: bool) -> Vec<Entry> {
+    pub fn query(
+        &self,
+        filter: &dyn Fn(&Entry) -> bool,
+        sort: Sort,
+        is_reversed: bool,
+    ) -> Vec<Entry> {
         let there = self.entries.iter().filter(|entry| !entry.is_gone);
         let mut found: Vec<Entry> = there.filter(|entry| filter(entry)).cloned().collect();
         if self.order != Order::User {

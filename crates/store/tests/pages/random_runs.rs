@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use espalier_store::{
-    AccessDefaults, AccessOperation, AccessRules, AccessTable, CommitOptions, DataRule, Edit, Error,
-    InstancePattern, OperationSet, PatternStep, Remaining, RuleEffect, View,
+    AccessDefaults, AccessOperation, AccessRules, AccessTable, CommitOptions, DataRule, Edit,
+    Error, InstancePattern, OperationSet, PatternStep, Remaining, RuleEffect, View,
 };
 use espalier_testkit::seed;
 use espalier_yang::{InstancePath, Keys, Value};
@@ -22,6 +22,10 @@ const RUNS: u64 = 60;
 /// Sets the number of lists.
 const RUNS_VARIABLE: &str = "ESPALIER_PAGE_RUNS";
 
+fn runs() -> u64 {
+    seed::number_from_environment(RUNS_VARIABLE).unwrap_or(RUNS)
+}
+
 /// A condition: its text, and what it is in the model.
 type Condition = (&'static str, fn(&Entry) -> bool);
 
@@ -33,9 +37,13 @@ const CONDITIONS: [Condition; 14] = [
         entry.size == Some(3) || entry.rank.is_none()
     }),
     ("id = 7", |entry| entry.id == 7),
-    ("id = '7' and rank", |entry| entry.id == 7 && entry.rank.is_some()),
+    ("id = '7' and rank", |entry| {
+        entry.id == 7 && entry.rank.is_some()
+    }),
     ("site = 's1'", |entry| entry.site == "s1"),
-    ("site = 's1' and id = 7", |entry| entry.site == "s1" && entry.id == 7),
+    ("site = 's1' and id = 7", |entry| {
+        entry.site == "s1" && entry.id == 7
+    }),
     ("'s1' = site and label != 'a'", |entry| {
         entry.site == "s1" && entry.label.as_deref().is_some_and(|label| label != "a")
     }),
@@ -84,7 +92,9 @@ fn model(order: Order, is_nested: bool) -> String {
         true => format!("list group {{ key name; leaf name {{ type string; }} {item} }}"),
         false => item,
     };
-    format!("module m {{ yang-version 1.1; namespace urn:m; prefix p; container top {{ {item} }} }}")
+    format!(
+        "module m {{ yang-version 1.1; namespace urn:m; prefix p; container top {{ {item} }} }}"
+    )
 }
 
 impl<'r> Run<'r> {
@@ -98,11 +108,18 @@ impl<'r> Run<'r> {
             fixture,
             random,
             list: List { order, entries },
-            parent: if is_nested { "/m:top/group[name='g']" } else { "/m:top" },
+            parent: if is_nested {
+                "/m:top/group[name='g']"
+            } else {
+                "/m:top"
+            },
             hidden: Vec::new(),
         };
         if is_nested {
-            merge(&run.fixture.running, r#"{"m:top":{"group":[{"name":"g"}]}}"#);
+            merge(
+                &run.fixture.running,
+                r#"{"m:top":{"group":[{"name":"g"}]}}"#,
+            );
         }
         for _ in 0..run.random.random_range(0..30) {
             run.insert();
@@ -118,7 +135,9 @@ impl<'r> Run<'r> {
     fn entry(&mut self) -> Entry {
         let random = &mut *self.random;
         let mut optional = |share: f64, most: u32| {
-            random.random_bool(share).then(|| random.random_range(0..most))
+            random
+                .random_bool(share)
+                .then(|| random.random_range(0..most))
         };
         let (rank, label, size) = (optional(0.7, 6), optional(0.6, 3), optional(0.5, 5));
         Entry {
@@ -134,7 +153,8 @@ impl<'r> Run<'r> {
     fn insert(&mut self) {
         let entry = self.entry();
         let has_site = matches!(self.list.order, Order::SiteAndId | Order::User);
-        let is_same = |one: &&mut Entry| one.id == entry.id && (!has_site || one.site == entry.site);
+        let is_same =
+            |one: &&mut Entry| one.id == entry.id && (!has_site || one.site == entry.site);
         let mut there = self.list.entries.iter_mut();
         match there.find(is_same) {
             Some(old) if old.is_gone => return,
@@ -156,7 +176,10 @@ impl<'r> Run<'r> {
             Order::Text => format!("\"{}\"", entry.id),
             _ => entry.id.to_string(),
         };
-        let mut text = format!(r#"{{"site":"{}","id":{id},"sub":[{{"n":1}},{{"n":2}}]"#, entry.site);
+        let mut text = format!(
+            r#"{{"site":"{}","id":{id},"sub":[{{"n":1}},{{"n":2}}]"#,
+            entry.site
+        );
         if let Some(rank) = entry.rank {
             write!(text, r#","rank":{rank}"#).unwrap();
         }
@@ -187,7 +210,10 @@ impl<'r> Run<'r> {
             _ => format!("[site='{}'][id='{}']", entry.site, entry.id),
         };
         let path = self.fixture.path(&format!("{}/item{keys}", self.parent));
-        let deleted = self.fixture.running.commit(&[Edit::delete(path)], CommitOptions::default());
+        let deleted = self
+            .fixture
+            .running
+            .commit(&[Edit::delete(path)], CommitOptions::default());
         deleted.expect("a deletion");
     }
 
@@ -232,7 +258,10 @@ impl<'r> Run<'r> {
                 Order::Text => Value::String(id.to_string().into()),
                 _ => Value::Uint32(*id),
             };
-            let keys = node.keys().iter().map(|key| is_id(key).then(|| value.clone()));
+            let keys = node
+                .keys()
+                .iter()
+                .map(|key| is_id(key).then(|| value.clone()));
             let mut steps: Vec<PatternStep> = path.steps[..path.steps.len() - 1]
                 .iter()
                 .map(|step| PatternStep {
@@ -339,7 +368,11 @@ impl<'r> Run<'r> {
         }
         let mut page = found.expect("a page");
         self.check(&page, &expected, offset, limit);
-        let mut shown = expected.into_iter().skip(offset).take(limit).collect::<Vec<_>>();
+        let mut shown = expected
+            .into_iter()
+            .skip(offset)
+            .take(limit)
+            .collect::<Vec<_>>();
         while let (Some(next), Some(last)) = (page.info.next.clone(), shown.last()) {
             let anchor = self.list.anchor(last, query.sort);
             self.edit();
@@ -365,19 +398,29 @@ impl<'r> Run<'r> {
             let is_entry = self.list.index_of(entry) == self.list.index_of(&anchor.entry);
             is_entry && query.sort.value(entry, self.list.order) == anchor.value
         };
-        let mut offset = self.list.before(&expected, anchor, query.sort, query.is_reversed);
+        let mut offset = self
+            .list
+            .before(&expected, anchor, query.sort, query.is_reversed);
         offset += usize::from(expected.get(offset).is_some_and(is_same));
         self.check(page, &expected, offset, limit);
         expected.into_iter().skip(offset).take(limit).collect()
     }
 
     /// Checks the page before another.
-    fn go_back(&mut self, view: &View, (query, is_hidden): (&Query, bool), page: &Page, limit: usize) {
+    fn go_back(
+        &mut self,
+        view: &View,
+        (query, is_hidden): (&Query, bool),
+        page: &Page,
+        limit: usize,
+    ) {
         let expected = self.expected(query, is_hidden);
         let Some(previous) = &page.info.previous else {
             return;
         };
-        let first = expected.iter().position(|entry| self.is_entry(&page.entries[0], entry));
+        let first = expected
+            .iter()
+            .position(|entry| self.is_entry(&page.entries[0], entry));
         let first = first.expect("the first entry of the page");
         let limit_text = limit.to_string();
         let start = [("cursor", &**previous), ("limit", &*limit_text)];
@@ -401,7 +444,10 @@ impl<'r> Run<'r> {
         assert_eq!(page.entries.len(), expected.len(), "{what}");
         for (found, entry) in page.entries.iter().zip(expected) {
             assert!(self.is_entry(found, entry), "{what}");
-            assert_eq!(found.get("rank").and_then(serde_json::Value::as_i64), entry.rank.map(i64::from));
+            assert_eq!(
+                found.get("rank").and_then(serde_json::Value::as_i64),
+                entry.rank.map(i64::from)
+            );
             assert_eq!(found["sub"].as_array().map(Vec::len), Some(2), "{what}");
         }
         if expected.is_empty() {
@@ -421,7 +467,7 @@ impl<'r> Run<'r> {
 
 #[test]
 fn random_pages_are_those_of_the_model() {
-    seed::run_each("random_pages", RUNS, RUNS_VARIABLE, |random| {
+    seed::run_each("random_pages", runs(), RUNS_VARIABLE, |random| {
         let mut run = Run::new(random);
         for _ in 0..12 {
             run.follow();
@@ -435,7 +481,7 @@ fn random_pages_are_those_of_the_model() {
 /// All entries, without a limit: they are streamed.
 #[test]
 fn pages_without_a_limit_have_all_entries() {
-    seed::run_each("unlimited", RUNS, RUNS_VARIABLE, |random| {
+    seed::run_each("unlimited", runs(), RUNS_VARIABLE, |random| {
         let mut run = Run::new(random);
         for _ in 0..12 {
             let query = run.query();
@@ -444,7 +490,9 @@ fn pages_without_a_limit_have_all_entries() {
             let expected = run.expected(&query, reader.is_restricted);
             let offset = run.random.random_range(0..=expected.len());
             let offset_text = offset.to_string();
-            let found = run.read(&view, &query, &[("offset", &offset_text)]).expect("a page");
+            let found = run
+                .read(&view, &query, &[("offset", &offset_text)])
+                .expect("a page");
             assert_eq!(found.entries.len(), expected.len() - offset);
             for (found, entry) in found.entries.iter().zip(&expected[offset..]) {
                 assert!(run.is_entry(found, entry));
@@ -457,7 +505,7 @@ fn pages_without_a_limit_have_all_entries() {
 /// A leaf-list has offsets, no cursors.
 #[test]
 fn random_pages_of_leaf_lists_are_those_of_the_model() {
-    seed::run_each("leaf_lists", RUNS, RUNS_VARIABLE, |random| {
+    seed::run_each("leaf_lists", runs(), RUNS_VARIABLE, |random| {
         let is_user = random.random_bool(0.5);
         let order = if is_user { "ordered-by user;" } else { "" };
         let fixture = Fixture::in_memory(&format!(
@@ -472,11 +520,17 @@ fn random_pages_of_leaf_lists_are_those_of_the_model() {
             }
         }
         let path = InstancePath::root().child(fixture.path("/m:n").target().unwrap(), Keys::None);
-        let conditions: [(&str, fn(i32) -> bool); 3] =
-            [("unfiltered", |_| true), (". > 0", |value| value > 0), (". = 7", |value| value == 7)];
+        let conditions: [(&str, fn(i32) -> bool); 3] = [
+            ("unfiltered", |_| true),
+            (". > 0", |value| value > 0),
+            (". = 7", |value| value == 7),
+        ];
         for _ in 0..10 {
             let (text, filter) = *conditions.choose(random).unwrap();
-            let (offset, limit) = (random.random_range(0..15usize), random.random_range(1..6usize));
+            let (offset, limit) = (
+                random.random_range(0..15usize),
+                random.random_range(1..6usize),
+            );
             let is_sorted = random.random_bool(0.5);
             let direction = *["forwards", "backwards"].choose(random).unwrap();
             let mut expected = values.clone();
@@ -505,7 +559,10 @@ fn random_pages_of_leaf_lists_are_those_of_the_model() {
             let rest = &expected[offset..];
             let cut = &rest[..limit.min(rest.len())];
             assert_eq!(found.entries, cut, "{pairs:?} of {values:?}");
-            assert_eq!(found.info.remaining.is_some(), rest.len() > cut.len() && !cut.is_empty());
+            assert_eq!(
+                found.info.remaining.is_some(),
+                rest.len() > cut.len() && !cut.is_empty()
+            );
             assert_eq!(found.info.next, None);
         }
     });

@@ -1,6 +1,8 @@
 //! The rules of the parameters, one case each.
 
-use espalier_store::{CommitOptions, Datastore, Edit, PageNames, Remaining, Selection, WithDefaults};
+use espalier_store::{
+    CommitOptions, Datastore, Edit, PageNames, Remaining, Selection, WithDefaults,
+};
 use espalier_testkit::documents::json_document;
 use espalier_yang::data::{PrintOptions, json};
 use espalier_yang::xpath::Expression;
@@ -33,7 +35,10 @@ fn users(fixture: &Fixture, pairs: &[(&str, &str)]) -> String {
     let view = fixture.running.view().unwrap();
     let path = fixture.path("/m:top/user");
     let found = page(&view, (&path, "m:user"), pairs).unwrap();
-    let names = found.entries.iter().map(|entry| entry["name"].as_str().unwrap());
+    let names = found
+        .entries
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap());
     names.collect()
 }
 
@@ -50,7 +55,12 @@ fn wrong_parameters_are_rejected() {
     let fixture = fixture();
     let user = "/m:top/user";
     for (path, pairs, tag, app_tag) in [
-        (user, &[("offset", "1"), ("cursor", "x")][..], ErrorTag::InvalidValue, ""),
+        (
+            user,
+            &[("offset", "1"), ("cursor", "x")][..],
+            ErrorTag::InvalidValue,
+            "",
+        ),
         (user, &[("locale", "C")], ErrorTag::InvalidValue, ""),
         (
             user,
@@ -62,15 +72,44 @@ fn wrong_parameters_are_rejected() {
         (user, &[("sort-by", "sub")], ErrorTag::InvalidValue, ""),
         (user, &[("sort-by", "sub/n")], ErrorTag::InvalidValue, ""),
         (user, &[("sort-by", "any")], ErrorTag::InvalidValue, ""),
-        (user, &[("sort-by", "other:age")], ErrorTag::InvalidValue, ""),
+        (
+            user,
+            &[("sort-by", "other:age")],
+            ErrorTag::InvalidValue,
+            "",
+        ),
         (user, &[("where", "age >")], ErrorTag::InvalidValue, ""),
         (user, &[("where", "$x")], ErrorTag::InvalidValue, ""),
-        ("/m:top/tag", &[("cursor", "x")], ErrorTag::OperationNotSupported, ""),
-        ("/m:top/tag", &[("sort-by", "age")], ErrorTag::InvalidValue, ""),
-        ("/m:top", &[("limit", "1")], ErrorTag::OperationNotSupported, ""),
-        ("/m:top/user[name='a']", &[("limit", "1")], ErrorTag::OperationNotSupported, ""),
+        (
+            "/m:top/tag",
+            &[("cursor", "x")],
+            ErrorTag::OperationNotSupported,
+            "",
+        ),
+        (
+            "/m:top/tag",
+            &[("sort-by", "age")],
+            ErrorTag::InvalidValue,
+            "",
+        ),
+        (
+            "/m:top",
+            &[("limit", "1")],
+            ErrorTag::OperationNotSupported,
+            "",
+        ),
+        (
+            "/m:top/user[name='a']",
+            &[("limit", "1")],
+            ErrorTag::OperationNotSupported,
+            "",
+        ),
     ] {
-        assert_eq!(rejected(&fixture, path, pairs), (tag, app_tag.to_owned()), "{pairs:?}");
+        assert_eq!(
+            rejected(&fixture, path, pairs),
+            (tag, app_tag.to_owned()),
+            "{pairs:?}"
+        );
     }
     for (name, value) in [
         ("limit", "0"),
@@ -83,7 +122,11 @@ fn wrong_parameters_are_rejected() {
         ("unknown", "1"),
     ] {
         let set = espalier_store::PageParameters::default().set(name, value);
-        assert_eq!(set.expect_err(name).tag, ErrorTag::InvalidValue, "{name}={value}");
+        assert_eq!(
+            set.expect_err(name).tag,
+            ErrorTag::InvalidValue,
+            "{name}={value}"
+        );
     }
 }
 
@@ -92,10 +135,16 @@ fn values_in_use_are_sorted_and_missing_ones_are_last() {
     let fixture = fixture();
     assert_eq!(users(&fixture, &[("sort-by", "age")]), "abc");
     assert_eq!(users(&fixture, &[("sort-by", "boss")]), "cab");
-    assert_eq!(users(&fixture, &[("sort-by", "boss"), ("direction", "backwards")]), "bac");
+    assert_eq!(
+        users(&fixture, &[("sort-by", "boss"), ("direction", "backwards")]),
+        "bac"
+    );
     let locales = ["C", "C.UTF-8", "POSIX", "POSIX.UTF-8"];
     for locale in locales {
-        assert_eq!(users(&fixture, &[("sort-by", "boss"), ("locale", locale)]), "cab");
+        assert_eq!(
+            users(&fixture, &[("sort-by", "boss"), ("locale", locale)]),
+            "cab"
+        );
     }
     assert_eq!(users(&fixture, &[("where", "age = 7")]), "b");
 }
@@ -131,7 +180,11 @@ fn a_cursor_follows_its_entry() {
     let fixture = fixture();
     let path = fixture.path("/m:top/rule");
     let view = fixture.running.view().unwrap();
-    let next = page(&view, (&path, "m:rule"), &[("limit", "1")]).unwrap().info.next.unwrap();
+    let next = page(&view, (&path, "m:rule"), &[("limit", "1")])
+        .unwrap()
+        .info
+        .next
+        .unwrap();
     let top = fixture.path("/m:top");
     let entry = json_document(fixture.schema(), r#"{"m:top":{"rule":[{"id":3}]}}"#);
     let entry = espalier_yang::data::DataTree {
@@ -139,7 +192,10 @@ fn a_cursor_follows_its_entry() {
     };
     let after = espalier_store::Insert::After(vec![espalier_yang::Value::Uint32(1)]);
     let moved = Edit::merge(top, entry).placed(after);
-    fixture.running.commit(&[moved], CommitOptions::default()).unwrap();
+    fixture
+        .running
+        .commit(&[moved], CommitOptions::default())
+        .unwrap();
     let view = fixture.running.view().unwrap();
     let found = page(&view, (&path, "m:rule"), &[("cursor", &next)]).unwrap();
     assert_eq!(found.entries, [serde_json::json!({"id": 2})]);
@@ -155,17 +211,25 @@ fn stored_counts_give_the_number_of_remaining_entries() {
     let first = page(&view, list, &[("limit", "2")]).unwrap().info;
     assert_eq!(first.remaining, Some(Remaining::Known(3)));
     let next = first.next.unwrap();
-    let second = page(&view, list, &[("limit", "2"), ("cursor", &next)]).unwrap().info;
+    let second = page(&view, list, &[("limit", "2"), ("cursor", &next)])
+        .unwrap()
+        .info;
     assert_eq!(second.remaining, Some(Remaining::Known(1)));
     let back = second.previous.unwrap();
-    let again = page(&view, list, &[("limit", "2"), ("cursor", &back)]).unwrap().info;
+    let again = page(&view, list, &[("limit", "2"), ("cursor", &back)])
+        .unwrap()
+        .info;
     assert_eq!(again.remaining, Some(Remaining::Known(3)));
     // Another edit: the place of the cursor is not known any more.
     merge(&fixture.running, r#"{"m:top":{"few":[{"id":9}]}}"#);
     let view = fixture.running.view().unwrap();
-    let changed = page(&view, list, &[("limit", "2"), ("cursor", &next)]).unwrap().info;
+    let changed = page(&view, list, &[("limit", "2"), ("cursor", &next)])
+        .unwrap()
+        .info;
     assert_eq!(changed.remaining, Some(Remaining::Unknown));
-    let restricted = page(&view, list, &[("limit", "2"), ("where", "id > 1")]).unwrap().info;
+    let restricted = page(&view, list, &[("limit", "2"), ("where", "id > 1")])
+        .unwrap()
+        .info;
     assert_eq!(restricted.remaining, Some(Remaining::Unknown));
 }
 
@@ -181,7 +245,8 @@ fn defaults_of_a_leaf_list_have_pages() {
     let text = |pairs: &[(&str, &str)]| {
         let request = request(fixture.schema(), &path, pairs);
         let mut printer = json::Printer::new(fixture.schema(), Vec::new(), PrintOptions::default());
-        view.read_page(&path, &request, &selection, &mut printer).unwrap();
+        view.read_page(&path, &request, &selection, &mut printer)
+            .unwrap();
         String::from_utf8(printer.finish().unwrap()).unwrap()
     };
     let metadata = r#""@m:colour":[{"ietf-list-pagination:remaining":1}]"#;
@@ -189,7 +254,10 @@ fn defaults_of_a_leaf_list_have_pages() {
     assert_eq!(text(&[("offset", "1"), ("limit", "1")]), first);
     let last = r#"{"m:colour":["blue","green","red"]}"#;
     assert_eq!(text(&[("direction", "backwards")]), last);
-    assert_eq!(text(&[("where", "starts-with(., 'g')")]), r#"{"m:colour":["green"]}"#);
+    assert_eq!(
+        text(&[("where", "starts-with(., 'g')")]),
+        r#"{"m:colour":["green"]}"#
+    );
 }
 
 #[test]
@@ -206,7 +274,13 @@ fn lists_without_keys_have_pages() {
     let second = page(&view, (&path, "m:event"), &pairs).unwrap();
     assert_eq!(second.entries, [serde_json::json!({"text": "d"})]);
     let pairs = [("where", "text = 'a'"), ("direction", "backwards")];
-    assert_eq!(page(&view, (&path, "m:event"), &pairs).unwrap().entries.len(), 2);
+    assert_eq!(
+        page(&view, (&path, "m:event"), &pairs)
+            .unwrap()
+            .entries
+            .len(),
+        2
+    );
 }
 
 #[test]
@@ -214,7 +288,12 @@ fn a_list_without_entries_is_an_empty_page() {
     let fixture = Fixture::in_memory(MODEL);
     let path = fixture.path("/m:top/user");
     let view = fixture.running.view().unwrap();
-    assert!(page(&view, (&path, "m:user"), &[("limit", "1")]).unwrap().entries.is_empty());
+    assert!(
+        page(&view, (&path, "m:user"), &[("limit", "1")])
+            .unwrap()
+            .entries
+            .is_empty()
+    );
     let beyond = page(&view, (&path, "m:user"), &[("offset", "1")]);
     assert!(app_tag(&beyond.unwrap_err()).ends_with("offset-out-of-range"));
     let sub = fixture.path("/m:top/user[name='none']/sub");

@@ -72,7 +72,11 @@ fn lists_below_the_target_are_cut() {
     let entry = format!(r#"{{"m:user":[{{{a}}}]}}"#);
     assert_eq!(text(&fixture, "/m:top/user[name='a']", 1), entry);
     let list = format!(r#"{{"m:user":[{{{a}}},{USER_B}]}}"#);
-    assert_eq!(text(&fixture, "/m:top/user", 1), list, "not the list itself");
+    assert_eq!(
+        text(&fixture, "/m:top/user", 1),
+        list,
+        "not the list itself"
+    );
     let container = format!(r#"{{"m:top":{{"user":[{{{CUT}{a}}}]}}}}"#);
     assert_eq!(text(&fixture, "/m:top", 1), container);
     assert_eq!(text(&fixture, "/", 1), container);
@@ -87,13 +91,18 @@ fn a_page_limits_its_list_and_the_lists_below() {
     let view = fixture.running.view().unwrap();
     let backwards = request(fixture.schema(), &path, &[("direction", "backwards")]);
     let found = printed(&fixture, &|printer| {
-        view.read_page(&path, &backwards, &selection(1), printer).unwrap();
+        view.read_page(&path, &backwards, &selection(1), printer)
+            .unwrap();
     });
-    assert_eq!(found, format!(r#"{{"m:user":[{USER_B},{{{}}}]}}"#, user_a()));
+    assert_eq!(
+        found,
+        format!(r#"{{"m:user":[{USER_B},{{{}}}]}}"#, user_a())
+    );
     let filter = SubtreeFilter::parse_xml("<top xmlns='urn:m'><user/></top>").unwrap();
     let found = printed(&fixture, &|printer| {
         let filter = Filter::Subtree(filter.clone());
-        view.read_filtered_page(&filter, &backwards, &selection(1), printer).unwrap();
+        view.read_filtered_page(&filter, &backwards, &selection(1), printer)
+            .unwrap();
     });
     let expected = format!(r#"{{"m:top":{{"user":[{USER_B},{{{}}}]}}}}"#, user_a());
     assert_eq!(found, expected);

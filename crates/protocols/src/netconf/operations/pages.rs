@@ -55,7 +55,9 @@ impl<'m> PageElement<'m> {
         }
         let namespace_of = |prefix: &str| {
             let mut elements = self.named.iter();
-            elements.find_map(|one| one.namespace_of(prefix)).map(Into::into)
+            elements
+                .find_map(|one| one.namespace_of(prefix))
+                .map(Into::into)
         };
         let names = PageNames::Prefixes(&namespace_of);
         let part = of.filtered_page(filter, selection, &self.parameters, &names)?;

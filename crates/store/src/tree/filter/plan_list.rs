@@ -42,7 +42,8 @@ impl Plan {
                     is_whole: of_child.selects && of_child.conditions.is_empty(),
                 });
             }
-            let is_entry = matches!(&keys, Keys::Values(values) if values.len() == schema_node.keys().len());
+            let is_entry =
+                matches!(&keys, Keys::Values(values) if values.len() == schema_node.keys().len());
             if (schema_node.is_list() && !is_entry) || schema_node.is_leaf_list() {
                 return found;
             }
@@ -57,7 +58,12 @@ impl Plan {
     fn only_child(&self, schema: &Schema, id: PlanId) -> Option<(NodeId, PlanId)> {
         let node = self.node(id);
         // Keys are sent with their entry, whether they are selected or not.
-        let is_key = |leaf: NodeId| schema.node(leaf).as_value().is_some_and(|value| value.is_key);
+        let is_key = |leaf: NodeId| {
+            schema
+                .node(leaf)
+                .as_value()
+                .is_some_and(|value| value.is_key)
+        };
         let has_leaves = node.leaves.iter().any(|(leaf, _)| !is_key(*leaf));
         match node.children.as_slice() {
             [only] if !node.selects && node.conditions.is_empty() && !has_leaves => Some(*only),

@@ -264,7 +264,11 @@ fn keys_of(schema: &Schema, node: &Node, predicates: &[Expr]) -> Option<Keys> {
 
 /// The leading keys of the entries of a list for which an expression can be true, and whether it is true for all of
 /// these.
-pub(in crate::tree) fn leading_keys(schema: &Schema, list: &Node, expr: &Expr) -> (Vec<Value>, bool) {
+pub(in crate::tree) fn leading_keys(
+    schema: &Schema,
+    list: &Node,
+    expr: &Expr,
+) -> (Vec<Value>, bool) {
     let compared = compared_keys(schema, list, std::slice::from_ref(expr));
     match compared.leading(list) {
         Some(keys) => (keys, compared.is_exact),

@@ -42,10 +42,12 @@ impl PageCondition {
         text: &str,
         names: &PageNames<'_>,
     ) -> Result<Self, DataError> {
-        let module_of =
-            |prefix: Option<&str>| prefix.map(|prefix| names.module_of(schema, prefix));
+        let module_of = |prefix: Option<&str>| prefix.map(|prefix| names.module_of(schema, prefix));
         let expression = Expression::parse(text, &module_of).map_err(|error| {
-            invalid("where", format!("the condition is no XPath expression: {error}"))
+            invalid(
+                "where",
+                format!("the condition is no XPath expression: {error}"),
+            )
         })?;
         if has_variable(&expression.root) {
             let message = "the condition has a variable, and none is defined";

@@ -98,25 +98,29 @@ impl Cut<'_> {
             return entries.output.send_range(&range);
         }
         let (mut skip, mut is_begun, mut rest) = (self.offset(), false, None);
-        entries.each(&range, self.direction.of_scan(), &mut |entries, entry, _| {
-            if skip > 0 {
-                skip -= 1;
-                entries.examine()?;
-                return Ok(ControlFlow::Continue(()));
-            }
-            if is_range {
-                rest = Some(entry.to_vec());
-                return Ok(ControlFlow::Break(()));
-            }
-            if !is_begun && !begin(entries)? {
-                return Ok(ControlFlow::Break(()));
-            }
-            is_begun = true;
-            Ok(match entries.output.send(entry)? {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            })
-        })?;
+        entries.each(
+            &range,
+            self.direction.of_scan(),
+            &mut |entries, entry, _| {
+                if skip > 0 {
+                    skip -= 1;
+                    entries.examine()?;
+                    return Ok(ControlFlow::Continue(()));
+                }
+                if is_range {
+                    rest = Some(entry.to_vec());
+                    return Ok(ControlFlow::Break(()));
+                }
+                if !is_begun && !begin(entries)? {
+                    return Ok(ControlFlow::Break(()));
+                }
+                is_begun = true;
+                Ok(match entries.output.send(entry)? {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                })
+            },
+        )?;
         if skip > 0 {
             return Err(out_of_range(self.offset(), self.offset() - skip));
         }

@@ -82,11 +82,11 @@ impl<'a, T: Instances<Inner = NodeRef, Error = Error>> Entries<'a, T> {
         let PagedList {
             data, node, key, ..
         } = self.list;
-        data.scan_entries(key, node.id, range, direction, &mut |entry, row| {
-            match self.accepts(entry, row)? {
-                true => visit(self, entry, row),
-                false => Ok(ControlFlow::Continue(())),
-            }
+        data.scan_entries(key, node.id, range, direction, &mut |entry, row| match self
+            .accepts(entry, row)?
+        {
+            true => visit(self, entry, row),
+            false => Ok(ControlFlow::Continue(())),
         })
     }
 

@@ -96,7 +96,10 @@ impl Names<'_> {
                 _ => return None,
             }
         }
-        if matches!(step.test, NodeTest::Text | NodeTest::Comment | NodeTest::ProcessingInstruction(_)) {
+        if matches!(
+            step.test,
+            NodeTest::Text | NodeTest::Comment | NodeTest::ProcessingInstruction(_)
+        ) {
             return None;
         }
         reached.retain(|place| match place {
@@ -115,7 +118,10 @@ impl Names<'_> {
     fn children(&self, place: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
         let schema = self.schema;
         let children = place.map_or(schema.roots(), |node| &schema.node(node).children);
-        children.iter().copied().filter(|&child| is_data(schema, child))
+        children
+            .iter()
+            .copied()
+            .filter(|&child| is_data(schema, child))
     }
 
     fn add_descendants(&self, place: Option<NodeId>, reached: &mut Vec<Option<NodeId>>) {

@@ -34,11 +34,18 @@ impl PageInfo {
             Remaining::Known(count) => remaining_annotation(Some(count)),
             Remaining::Unknown => remaining_annotation(None),
         });
-        let text = |name: &str, value: &str| Annotation::Other(MODULE.into(), name.into(), value.into());
+        let text =
+            |name: &str, value: &str| Annotation::Other(MODULE.into(), name.into(), value.into());
         let next = self.next.as_deref().map(|cursor| text("next", cursor));
-        let previous = self.previous.as_deref().map(|cursor| text("previous", cursor));
+        let previous = self
+            .previous
+            .as_deref()
+            .map(|cursor| text("previous", cursor));
         let locale = self.locale.map(|locale| text("locale", locale));
-        [remaining, next, previous, locale].into_iter().flatten().collect()
+        [remaining, next, previous, locale]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 

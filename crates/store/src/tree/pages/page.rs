@@ -133,7 +133,11 @@ impl Collected {
         self.bytes += entry.len() + size_of::<Box<[u8]>>();
         if self.bytes > PAGE_KEYS_BYTES_MAX {
             let limit = PAGE_KEYS_BYTES_MAX as u64;
-            return Err(too_big("the keys of many entries", limit, "PAGE_KEYS_BYTES_MAX"));
+            return Err(too_big(
+                "the keys of many entries",
+                limit,
+                "PAGE_KEYS_BYTES_MAX",
+            ));
         }
         self.keys.push(entry.into());
         Ok(ControlFlow::Continue(()))

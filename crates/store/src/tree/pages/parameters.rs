@@ -75,7 +75,9 @@ impl PageParameters {
             return Err(invalid(name, format!("there is no parameter “{name}”")));
         };
         let is_valid = match name {
-            "limit" | SUBLIST_LIMIT => value == "unbounded" || number(value).is_some_and(|limit| limit > 0),
+            "limit" | SUBLIST_LIMIT => {
+                value == "unbounded" || number(value).is_some_and(|limit| limit > 0)
+            }
             "offset" => number(value).is_some(),
             "direction" => matches!(value, "forwards" | "backwards"),
             _ => true,
@@ -86,12 +88,16 @@ impl PageParameters {
                 "offset" => "0 to 4294967295",
                 _ => "1 to 4294967295 or unbounded",
             };
-            let message = format!("“{value}” is not a valid value of “{name}”: expected {expected}");
+            let message =
+                format!("“{value}” is not a valid value of “{name}”: expected {expected}");
             return Err(invalid(name, message));
         }
         match self.values.insert(name, value.into()) {
             None => Ok(()),
-            Some(_) => Err(invalid(name, format!("the parameter “{name}” is given more than once"))),
+            Some(_) => Err(invalid(
+                name,
+                format!("the parameter “{name}” is given more than once"),
+            )),
         }
     }
 

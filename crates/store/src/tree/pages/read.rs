@@ -118,7 +118,12 @@ impl PageRead<'_> {
         run.send(Entries::new(list, output, evaluator, condition))
     }
 
-    fn output<'r>(&'r self, target: &Target<'r>, node: &Node, sink: &'r mut dyn Sink) -> Output<'r> {
+    fn output<'r>(
+        &'r self,
+        target: &Target<'r>,
+        node: &Node,
+        sink: &'r mut dyn Sink,
+    ) -> Output<'r> {
         let Some(filter) = self.filter else {
             return Output::Resource(EntryReader::new(target, node.id, self.selection, sink));
         };
@@ -220,7 +225,12 @@ impl RunningPage<'_> {
                 found.total = found.total.or(state.map(|state| state.total));
                 let query = (self.query(), state);
                 let has_cursors = self.node.is_list();
-                found.info(self.read.request, query, &|at| self.keys_of(at), has_cursors)?
+                found.info(
+                    self.read.request,
+                    query,
+                    &|at| self.keys_of(at),
+                    has_cursors,
+                )?
             }
         };
         if found.count > 0 && entries.output.annotate(info.annotations())? {
@@ -289,7 +299,9 @@ impl RunningPage<'_> {
         let entry = [&self.place.key, at.entry.as_slice()].concat();
         let row = self.state.snapshot.get(&entry)?.unwrap_or_default();
         let values = Fragment::decode(&row, count)?.key_values()?;
-        values.iter().for_each(|value| put_key_value(&mut encoded, value));
+        values
+            .iter()
+            .for_each(|value| put_key_value(&mut encoded, value));
         Ok(encoded)
     }
 
@@ -300,11 +312,8 @@ impl RunningPage<'_> {
             && *self.read.keys == Keys::None
             && self.read.filter.is_none_or(|filter| filter.is_whole)
             && self.read.access.is_none();
-        let is_kept =
-            self.sources.is_none() && state.compiled.plan().is_counted(self.node.id);
-        if !is_all
-            || !is_kept
-            || !are_indexes_current(state.compiled, state.tree, state.snapshot)?
+        let is_kept = self.sources.is_none() && state.compiled.plan().is_counted(self.node.id);
+        if !is_all || !is_kept || !are_indexes_current(state.compiled, state.tree, state.snapshot)?
         {
             return Ok(None);
         }

@@ -52,7 +52,12 @@ fn range_of_keys(
 }
 
 /// The part of a range on one side of an entry, in a direction.
-pub(super) fn on_side(range: &KeyRange, entry: &[u8], side: Side, direction: Direction) -> KeyRange {
+pub(super) fn on_side(
+    range: &KeyRange,
+    entry: &[u8],
+    side: Side,
+    direction: Direction,
+) -> KeyRange {
     let part = match (side, direction) {
         (Side::After, Direction::Forward) | (Side::Before, Direction::Backward) => KeyRange {
             start: KeyRange::prefix(entry).end.unwrap_or_default(),

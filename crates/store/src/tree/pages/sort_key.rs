@@ -26,12 +26,17 @@ impl SortKey {
         names: &PageNames<'_>,
     ) -> Result<Self, DataError> {
         let wrong = || {
-            let message = format!("“{text}” is no leaf of the entries of {}", schema.path(target.id));
+            let message = format!(
+                "“{text}” is no leaf of the entries of {}",
+                schema.path(target.id)
+            );
             invalid("sort-by", message)
         };
         if target.is_leaf_list() {
             let is_own = is_named(schema, target, text, names);
-            return is_own.then(|| Self::of_leaf_list(target.id)).ok_or_else(wrong);
+            return is_own
+                .then(|| Self::of_leaf_list(target.id))
+                .ok_or_else(wrong);
         }
         let (mut containers, mut place) = (Vec::new(), target);
         let mut parts = text.split('/').peekable();

@@ -72,9 +72,8 @@ impl Nearest {
     /// # Errors
     /// `too-big` beyond [`PAGE_SORT_BYTES_MAX`].
     fn add(&mut self, entry: Ranked, most: u64) -> Result<()> {
-        let size = |entry: &Ranked| {
-            size_of::<Ranked>() + entry.at.sort.len() + entry.at.entry.len()
-        };
+        let size =
+            |entry: &Ranked| size_of::<Ranked>() + entry.at.sort.len() + entry.at.entry.len();
         self.candidates += 1;
         self.bytes += size(&entry);
         self.heap.push(entry);
@@ -86,7 +85,11 @@ impl Nearest {
         match self.bytes > PAGE_SORT_BYTES_MAX {
             true => {
                 let limit = PAGE_SORT_BYTES_MAX as u64;
-                Err(too_big("the sorting of many entries", limit, "PAGE_SORT_BYTES_MAX"))
+                Err(too_big(
+                    "the sorting of many entries",
+                    limit,
+                    "PAGE_SORT_BYTES_MAX",
+                ))
             }
             false => Ok(()),
         }
@@ -150,18 +153,22 @@ impl Sorted<'_> {
         };
         let list = entries.list.key.len();
         let mut nearest = Nearest::default();
-        entries.each(self.range, Direction::Forward, &mut |entries, entry, row| {
-            entries.examine()?;
-            let at = Position {
-                sort: entries.sort_place(self.key, entry, row)?,
-                entry: entry[list..].to_vec(),
-            };
-            match self.is_candidate(&at, direction) {
-                true => nearest.add(Ranked { at, direction }, most)?,
-                false => nearest.others += 1,
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
+        entries.each(
+            self.range,
+            Direction::Forward,
+            &mut |entries, entry, row| {
+                entries.examine()?;
+                let at = Position {
+                    sort: entries.sort_place(self.key, entry, row)?,
+                    entry: entry[list..].to_vec(),
+                };
+                match self.is_candidate(&at, direction) {
+                    true => nearest.add(Ranked { at, direction }, most)?,
+                    false => nearest.others += 1,
+                }
+                Ok(ControlFlow::Continue(()))
+            },
+        )?;
         Ok(nearest)
     }
 
@@ -169,9 +176,7 @@ impl Sorted<'_> {
     fn is_candidate(&self, at: &Position, direction: PageDirection) -> bool {
         match self.start {
             Start::Offset(_) => true,
-            Start::At(_, bound, _) => {
-                in_direction(direction, at.cmp(bound)) == Ordering::Greater
-            }
+            Start::At(_, bound, _) => in_direction(direction, at.cmp(bound)) == Ordering::Greater,
         }
     }
 }

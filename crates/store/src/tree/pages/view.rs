@@ -74,7 +74,9 @@ impl View {
         sink: &mut dyn Sink,
     ) -> Result<PageInfo> {
         self.check_selection(selection)?;
-        let (plan, list) = filter.planned_list(self.schema())?.ok_or_else(not_one_list)?;
+        let (plan, list) = filter
+            .planned_list(self.schema())?
+            .ok_or_else(not_one_list)?;
         let read = PageRead {
             path: &list.path,
             keys: &list.keys,

@@ -150,7 +150,11 @@ pub(in crate::tree) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    pub(super) fn reader(&self, selection: &'a Selection, sink: &'a mut dyn Sink) -> ResourceReader<'a> {
+    pub(super) fn reader(
+        &self,
+        selection: &'a Selection,
+        sink: &'a mut dyn Sink,
+    ) -> ResourceReader<'a> {
         let Self {
             state,
             sources,

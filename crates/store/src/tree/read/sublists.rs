@@ -48,8 +48,7 @@ impl ResourceReader<'_> {
     fn limit_of(&self, list: NodeId) -> Option<u64> {
         let limit = self.selection.sublist_limit?;
         let node = self.state.schema().node(list);
-        let is_limited =
-            (node.is_list() || node.is_leaf_list()) && self.paged_list != Some(list);
+        let is_limited = (node.is_list() || node.is_leaf_list()) && self.paged_list != Some(list);
         is_limited.then_some(limit)
     }
 
