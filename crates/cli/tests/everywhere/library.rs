@@ -433,18 +433,17 @@ impl Library {
             ..PrintOptions::default()
         };
         let mut text = Vec::new();
+        let (schema, wanted) = (self.schema(), (&path, &selection, read));
         let is_found = match read.format {
             Format::Json => {
-                let mut printer = json::Printer::new(self.schema(), &mut text, options);
-                let is_found = send(&view, &path, (&selection, read), &mut printer)?;
-                printer.finish().expect("a text");
-                is_found
+                let mut printer = json::Printer::new(schema, &mut text, options);
+                let is_found = send(&view, wanted, &mut printer)?;
+                printer.finish().map(|_| is_found).expect("a text")
             }
             Format::Xml => {
-                let mut printer = xml::Printer::new(self.schema(), &mut text, options);
-                let is_found = send(&view, &path, (&selection, read), &mut printer)?;
-                printer.finish().expect("a text");
-                is_found
+                let mut printer = xml::Printer::new(schema, &mut text, options);
+                let is_found = send(&view, wanted, &mut printer)?;
+                printer.finish().map(|_| is_found).expect("a text")
             }
         };
         Ok(match (is_found, read.format) {
@@ -482,23 +481,19 @@ pub fn invoke(main: SessionDatastore, path: &str, input: (Format, &str)) -> Resu
     Ok(serde_json::from_slice(&text).expect("JSON"))
 }
 
+type Wanted<'a> = (&'a InstancePath, &'a Selection, &'a Read);
+
 /// Sends a resource, or the page of it that a read requests.
-fn send(
-    view: &View,
-    path: &InstancePath,
-    (selection, read): (&Selection, &Read),
-    sink: &mut dyn Sink,
-) -> Result<bool> {
+fn send(view: &View, (path, selection, read): Wanted<'_>, sink: &mut dyn Sink) -> Result<bool> {
     let Some(page) = read.page else {
         return view.read_resource(path, selection, sink);
     };
     let mut parameters = PageParameters::default();
-    for (name, value) in [("offset", page.offset), ("limit", page.limit)] {
-        parameters.set(name, &value.to_string())?;
-    }
+    parameters.set("offset", &page.offset.to_string())?;
+    parameters.set("limit", &page.limit.to_string())?;
     let request = parameters.request(view.schema(), path, &PageNames::Modules)?;
-    let request = request.expect("parameters of a page");
-    Ok(view.read_page(path, &request, selection, sink)?.is_some())
+    let info = view.read_page(path, &request.expect("a page"), selection, sink);
+    info.map(|info| info.is_some())
 }
 
 /// The selection of a read; `None` if the library has types in place of its words.

@@ -174,12 +174,17 @@ fn errors_have_the_statuses_of_the_draft() {
     ] {
         check_error(&server.get(&path), status, tag);
     }
+}
+
+#[test]
+fn errors_have_the_app_tags_of_the_draft() {
+    let (server, bed) = (server(), "/garden:garden/bed");
     let put = server.json(
         "PUT",
         "/garden:garden/bed=a?limit=1",
         r#"{"garden:bed":[{"name":"a"}]}"#,
     );
-    check_error(&put, 400, unsupported);
+    check_error(&put, 400, "operation-not-supported");
     for (path, app_tag) in [
         (format!("{bed}?offset=5"), "offset-out-of-range"),
         (format!("{bed}?cursor=x"), "cursor-not-found"),

@@ -111,6 +111,10 @@ fn wrong_parameters_are_rejected() {
             "{pairs:?}"
         );
     }
+}
+
+#[test]
+fn wrong_values_are_rejected() {
     for (name, value) in [
         ("limit", "0"),
         ("limit", "4294967296"),

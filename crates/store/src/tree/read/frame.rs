@@ -9,7 +9,7 @@ use super::access::ReadAccess;
 use super::frame_filter::{FilterRead, FrameFilter, Matched};
 use super::node_access::NodeAccess;
 use super::origin::{Source, Sources};
-use super::sublists::SublistCount;
+use super::sublist_count::SublistCount;
 use crate::error::Error;
 use crate::fragment::Packed;
 

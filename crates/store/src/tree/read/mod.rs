@@ -17,6 +17,7 @@ mod origin;
 mod resource;
 mod scan;
 mod select;
+mod sublist_count;
 mod sublists;
 
 pub(super) use counted_nodes::CountedNodes;

@@ -11,7 +11,7 @@ use super::first_event::{FirstContent, FirstEvent};
 use super::frame::{Halt, NewFrame, ReadResult, ResourceReader, Stored};
 use super::frame_filter::{FilterRead, FrameFilter, Matched};
 use super::origin::Sources;
-use super::sublists::SublistCount;
+use super::sublist_count::SublistCount;
 use crate::access::{AccessOperation, AccessTable};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};

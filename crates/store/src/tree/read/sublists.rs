@@ -10,27 +10,6 @@ use super::super::validate::{Indexes, StoreInstances, are_indexes_current};
 use super::frame::{ReadResult, ResourceReader};
 use super::resource::read;
 
-/// The number of entries sent of one list of an instance; the entries of a list are contiguous.
-#[derive(Default)]
-pub(super) struct SublistCount {
-    list: Option<NodeId>,
-    sent: u64,
-}
-
-impl SublistCount {
-    fn of(&self, list: NodeId) -> u64 {
-        match self.list == Some(list) {
-            true => self.sent,
-            false => 0,
-        }
-    }
-
-    fn add(&mut self, list: NodeId) {
-        self.sent = self.of(list) + 1;
-        self.list = Some(list);
-    }
-}
-
 impl ResourceReader<'_> {
     /// Whether as many entries of a list below the innermost frame were sent as the selection allows.
     pub fn is_sublist_full(&self, list: NodeId) -> bool {
