@@ -212,15 +212,17 @@ fn errors_have_the_tags_of_the_draft() {
     }
 }
 
+const LIBRARY: &str =
+    "<yang-library xmlns='urn:ietf:params:xml:ns:yang:ietf-yang-library'><module-set>";
+
 #[test]
 fn the_modules_are_announced() {
     let fixture = fixture();
-    let mut client = fixture.connect();
-    let hello = client.greet(&["urn:ietf:params:netconf:base:1.1"]);
-    assert!(
-        hello.contains("module=ietf-list-pagination-nc&amp;revision="),
-        "{hello}"
-    );
+    let mut client = fixture.session();
+    let module = "<module><name>ietf-list-pagination-nc</name><revision/></module>";
+    let filter = format!("<filter>{LIBRARY}{module}</module-set></yang-library></filter>");
+    let data = client.data(&format!("<get>{filter}</get>"));
+    assert!(data.contains("<revision>2025-04-03</revision>"), "{data}");
 }
 
 /// The state of the server has pages.
@@ -228,7 +230,12 @@ fn the_modules_are_announced() {
 fn state_of_the_server_has_pages() {
     let fixture = fixture();
     let mut client = fixture.session();
-    let filter = "<netconf-state xmlns='urn:ietf:params:xml:ns:yang:ietf-netconf-monitoring'><schemas><schema><identifier/></schema></schemas></netconf-state>";
-    let data = client.data(&operation("get", filter, "<limit>3</limit>"));
-    assert_eq!(data.matches("<identifier>").count(), 3, "{data}");
+    let modules = "<name>server-state</name><module><name/></module>";
+    let filter = format!("{LIBRARY}{modules}</module-set></yang-library>");
+    let data = client.data(&operation("get", &filter, "<limit>3</limit>"));
+    assert_eq!(
+        data.matches("<module ").count() + data.matches("<module>").count(),
+        3,
+        "{data}"
+    );
 }
