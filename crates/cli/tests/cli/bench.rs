@@ -341,7 +341,7 @@ fn suite(arguments: &[&str]) -> Vec<Value> {
 }
 
 /// The rows of Clixon's table, in its order.
-const CLIXON: [&str; 33] = [
+const CLIXON: [&str; 34] = [
     "write N in one edit",
     "commit N",
     "NETCONF, write N in one edit",

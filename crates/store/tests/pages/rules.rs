@@ -319,7 +319,17 @@ fn candidates_have_pages() {
     let found = page(&view, (&path, "m:few"), &[("limit", "2")]).unwrap();
     assert_eq!(found.entries[0], serde_json::json!({"id": 0}));
     assert_eq!(found.info.remaining, Some(Remaining::Unknown));
-    // An expression on a candidate used the counts and indexes of running.
+}
+
+/// Expressions on a candidate used the counts and indexes of running.
+#[test]
+fn expressions_on_a_candidate_use_no_counts_of_running() {
+    let fixture = fixture();
+    let store = fixture.running.store();
+    let candidate = store.tree("d", "a", Datastore::Candidate).unwrap();
+    merge(&candidate, r#"{"m:top":{"few":[{"id":0}]}}"#);
+    let path = fixture.path("/m:top/few");
+    let view = candidate.view().unwrap();
     let found = page(&view, (&path, "m:few"), &[("where", "count(../few) = 6")]).unwrap();
     assert_eq!(found.entries.len(), 6);
     let few = Expression::parse("/m:top/few[count(../few) = 6]", &|_| Some("m".into())).unwrap();

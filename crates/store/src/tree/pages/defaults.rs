@@ -28,7 +28,7 @@ impl<T: Instances<Inner = NodeRef, Error = Error>> Entries<'_, T> {
         }
         let offset = match request.start {
             PageStart::Offset(offset) => offset,
-            PageStart::Cursor(_) => 0,
+            PageStart::Cursor(_) | PageStart::After(_) => 0,
         };
         let total = values.len() as u64;
         if offset > total {

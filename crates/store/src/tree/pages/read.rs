@@ -3,10 +3,10 @@
 use espalier_keyspace::KeyRange;
 use espalier_yang::schema::Node;
 use espalier_yang::xpath::evaluate::{Evaluator, Limits};
-use espalier_yang::{InstancePath, Instances, Keys, Sink};
+use espalier_yang::{InstancePath, Instances, Keys, Sink, Value};
 
 use super::condition::PageCondition;
-use super::cursor::{Cursor, ListState, Position, QueryHash, not_found};
+use super::cursor::{Cursor, ListState, Position, QueryHash, Side, not_found};
 use super::cut::Cut;
 use super::entries::{Entries, PagedList};
 use super::filtered_output::{EntriesInAncestors, EntryPlan, FilteredOutput};
@@ -262,6 +262,7 @@ impl RunningPage<'_> {
     fn start(&self, list: &PagedList<'_>) -> Result<Start> {
         let text = match &self.read.request.start {
             PageStart::Offset(offset) => return Ok(Start::Offset(*offset)),
+            PageStart::After(keys) => return self.after(keys),
             PageStart::Cursor(text) => text,
         };
         let cursor = Cursor::parse(text, self.query()).ok_or_else(not_found)?;
@@ -287,6 +288,20 @@ impl RunningPage<'_> {
         };
         let rank = cursor.rank.filter(|(_, of)| Some(*of) == state);
         Ok(Start::At(cursor.side, at, rank.map(|(rank, _)| rank)))
+    }
+
+    fn after(&self, keys: &[Value]) -> Result<Start> {
+        let mut key = self.place.key.clone();
+        let keys = Keys::Values(keys.to_vec());
+        let is_placed = self.state.put_entry(&mut key, self.node.id, &keys)?;
+        if !is_placed || self.read.request.sort.is_some() {
+            return Err(not_found());
+        }
+        let at = Position {
+            sort: Vec::new(),
+            entry: key[self.place.key.len()..].to_vec(),
+        };
+        Ok(Start::At(Side::After, at, None))
     }
 
     /// The keys of an entry, if its key in the tree has a position in place of them.

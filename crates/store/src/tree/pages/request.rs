@@ -1,6 +1,7 @@
 //! The request of a page.
 
 use espalier_keyspace::Direction;
+use espalier_yang::Value;
 
 use super::condition::PageCondition;
 use super::sort_key::SortKey;
@@ -40,6 +41,8 @@ pub(super) enum PageStart {
     Offset(u64),
     /// Where a cursor is.
     Cursor(Box<str>),
+    /// After the entry with these keys.
+    After(Vec<Value>),
 }
 
 /// A page of the entries of a list or leaf-list: those that fulfil a condition, sorted, in a direction, from a place, up to
@@ -60,6 +63,29 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
+    /// A page in the order of the list: its first entries, up to a limit if there is one.
+    pub fn first(limit: Option<u64>) -> Self {
+        Self {
+            condition: PageCondition::All,
+            sort: None,
+            is_sort_requested: false,
+            direction: PageDirection::Forwards,
+            start: PageStart::Offset(0),
+            limit,
+            query: String::new(),
+        }
+    }
+
+    /// The same page, beginning after the entry with these keys, or after the place where it would be. In a list ordered by
+    /// user the entry must exist, and the order must be that of the list; else the page is `cursor-not-found`.
+    #[must_use]
+    pub fn after(self, keys: Vec<Value>) -> Self {
+        Self {
+            start: PageStart::After(keys),
+            ..self
+        }
+    }
+
     /// Whether reading the page reads little else than its entries: neither skipped ones, nor those that a condition or an
     /// order examines.
     pub fn reads_only_its_entries(&self) -> bool {
