@@ -30,6 +30,22 @@ const TABLE: [(ErrorTag, StatusCode); 19] = [
     (ErrorTag::UnknownNamespace, StatusCode::BAD_REQUEST),
 ];
 
+/// The status of each error of pages (draft-ietf-netconf-list-pagination-rc §3.3).
+const PAGE_ERRORS: [(&str, StatusCode); 3] = [
+    (
+        "ietf-list-pagination:offset-out-of-range",
+        StatusCode::RANGE_NOT_SATISFIABLE,
+    ),
+    (
+        "ietf-list-pagination:cursor-not-found",
+        StatusCode::NOT_FOUND,
+    ),
+    (
+        "ietf-list-pagination:locale-unavailable",
+        StatusCode::NOT_IMPLEMENTED,
+    ),
+];
+
 /// The status of a tag.
 pub fn of_tag(tag: ErrorTag) -> StatusCode {
     let row = TABLE.iter().find(|(of, _)| *of == tag);
@@ -39,6 +55,10 @@ pub fn of_tag(tag: ErrorTag) -> StatusCode {
 /// The status of an error. RFC 8040 §7 allows two for `operation-failed`: for a violated constraint, which is an error
 /// of the application, the client is at fault.
 pub fn of_error(error: &DataError) -> StatusCode {
+    let mut of_pages = PAGE_ERRORS.iter();
+    if let Some((_, status)) = of_pages.find(|(tag, _)| error.app_tag.as_deref() == Some(tag)) {
+        return *status;
+    }
     match (error.tag, error.kind) {
         (ErrorTag::OperationFailed, ErrorType::Application) => StatusCode::PRECONDITION_FAILED,
         (tag, _) => of_tag(tag),

@@ -44,6 +44,16 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/ietf-factory-default.yang"),
     },
     StandardModule {
+        name: "ietf-list-pagination",
+        revision: "2025-04-03",
+        text: include_str!("../../../models/ietf-list-pagination.yang"),
+    },
+    StandardModule {
+        name: "ietf-list-pagination-nc",
+        revision: "2025-04-03",
+        text: include_str!("../../../models/ietf-list-pagination-nc.yang"),
+    },
+    StandardModule {
         name: "ietf-netconf-monitoring",
         revision: "2010-10-04",
         text: include_str!("../../../models/ietf-netconf-monitoring.yang"),

@@ -56,7 +56,7 @@ pub use tree::{
     CommitInfo, CommitOptions, Committed, ConfirmOptions, Conflict, ConflictContent, Content,
     DIFF_CHANGES_MAX, Datastore, DatastoreUpgrade, Diff, Edit, EditReport, ErrorOption, Event,
     Events, Guard, HISTORY_CHANGES_EXAMINED_MAX, HISTORY_PAGE_MAX, Insert, Lagged, LeafFill,
-    LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, Page, PartialLock,
+    LoadMode, LoadOptions, LoadReport, Lock, Locks, NodeChange, PLACES_MAX, PartialLock,
     PendingCommit, Places, Point, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, RETENTION_VERSIONS_DEFAULT,
     Removed, Repair, RepairOutput, Resolution, Retention, SESSION_BYTES_MAX, Selected, Selection,
     Stamp, Subscriber, Subscription, SubscriptionGuard, TestOption, TimeoutStart, Tree, TreeChange,
@@ -73,6 +73,11 @@ pub use tree::{
     EventRecord, EventSettings, NewEvent,
 };
 pub use tree::{FILTER_PLAN_NODES_MAX, Filter, FilterExpression, OriginFilter};
+pub use tree::{
+    PAGE_ENTRIES_EXAMINED_MAX, PAGE_KEYS_BYTES_MAX, PAGE_SORT_BYTES_MAX, PAGE_SORT_VALUE_BYTES_MAX,
+    PAGE_XPATH_STEPS_MAX, PageDirection, PageInfo, PageNames, PageParameters, PageRequest,
+    Remaining,
+};
 pub use tree::{
     PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,
     ProviderError, ProviderRequest, Registration, UNAPPLIED_PATHS_MAX, Warning, WarningReason,

@@ -216,3 +216,24 @@ pub fn page(fixture: &Fixture, spec: RowSpec, offset: u64) -> Result<Row> {
         )
     })
 }
+
+/// GET of a page of the list, from a cursor at its middle.
+pub fn page_at_cursor(fixture: &Fixture, spec: RowSpec) -> Result<Row> {
+    let middle = fixture.size / 2;
+    let before = format!("{ALL}/y?limit=1&offset={}", middle.saturating_sub(1));
+    let count = PAGE.min(fixture.size - middle);
+    connected(fixture, |connection| {
+        let document: Value = serde_json::from_slice(connection.get(&before)?)
+            .map_err(|error| Failure::data(format!("the response is not JSON: {error}")))?;
+        let list = format!("{}:y", MODEL.name);
+        let cursor = document[&list][0]["@"]["ietf-list-pagination:next"].as_str();
+        let cursor = cursor.ok_or_else(|| Failure::data("the page has no cursor".to_owned()))?;
+        let path = format!("{ALL}/y?limit={PAGE}&cursor={cursor}");
+        fixture.measure(
+            spec,
+            fixture.one_entry_repetitions(),
+            |_| Ok(connection.get(&path)?.to_vec()),
+            |_, document| expect_entries(&document, middle, count),
+        )
+    })
+}

@@ -53,7 +53,7 @@ type Measured = (
 const FIRST_OF_FULL: &str = "read N";
 
 /// All rows, in the order of the published table.
-const ROWS: [Measured; 33] = [
+const ROWS: [Measured; 34] = [
     (
         "write N in one edit",
         "a JSON document is parsed and replaces the empty candidate; through the library instead of NETCONF",
@@ -214,5 +214,10 @@ const ROWS: [Measured; 33] = [
         "GET page, limit=10&offset=N/2",
         "over RESTCONF; an offset costs as much as reading the skipped keys",
         |fixture, spec| restconf::page(fixture, spec, fixture.size / 2),
+    ),
+    (
+        "GET page, limit=10&cursor=N/2",
+        "over RESTCONF, from a cursor in the middle",
+        restconf::page_at_cursor,
     ),
 ];

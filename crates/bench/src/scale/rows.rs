@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use espalier_store::{CommitOptions, Edit, Page, Selection};
-use espalier_yang::InstancePath;
+use espalier_store::{CommitOptions, Edit, PageRequest, Selection};
 use espalier_yang::data::PrintOptions;
+use espalier_yang::{InstancePath, Keys};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -18,8 +18,8 @@ use crate::memory;
 use crate::raw::{Contents, Lmdb, RawEngine};
 use crate::recorder::Trace;
 use crate::row::{EngineLabels, Row};
-use espalier_terminal::Result;
 use espalier_terminal::document::{self, Format, Found};
+use espalier_terminal::{Failure, Result};
 
 /// The seed: every run chooses the same entries.
 const SEED: u64 = 0x6573_7061_6c69_6572;
@@ -234,20 +234,15 @@ impl<'a> Rows<'a> {
     ) -> Result<()> {
         let middle = self.size / 2;
         let list = fixture.nodes.list();
-        let selection = Selection {
-            page: Some(Page {
-                after: Some(fixture.nodes.keys(middle)),
-                offset: 0,
-                limit: PAGE,
-            }),
-            ..Selection::default()
+        let Keys::Values(keys) = fixture.nodes.keys(middle) else {
+            return Err(Failure::data("the entry has no keys".to_owned()));
         };
+        let request = PageRequest::first(Some(PAGE)).after(keys);
+        let selection = Selection::default();
         let get = |_: u64| {
             let mut received = ReceivedEntries::new(fixture.nodes);
-            fixture
-                .tree
-                .view()?
-                .read(&list, &selection, &mut received)?;
+            let view = fixture.tree.view()?;
+            view.read_page(&list, &request, &selection, &mut received)?;
             Ok(received)
         };
         let expected = PAGE.min(self.size - middle - 1);

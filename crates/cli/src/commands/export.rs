@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
-use espalier_store::{Content, WithDefaults, WithOrigin};
+use espalier_store::{Content, PageParameters, WithDefaults, WithOrigin};
 use serde_json::json;
 
 use crate::endpoint::{self, Read};
@@ -69,6 +69,7 @@ impl Export {
             fields: None,
             with_defaults: WithDefaults::Explicit,
             with_origin: WithOrigin::default(),
+            pages: &PageParameters::default(),
             format: Format::of(&self.output, self.format),
             at: None,
         };

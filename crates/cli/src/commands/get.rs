@@ -1,7 +1,7 @@
 //! `espalier get`.
 
 use clap::{Args, ValueEnum};
-use espalier_store::{Content, WithDefaults, WithOrigin};
+use espalier_store::{Content, PageParameters, WithDefaults, WithOrigin};
 
 use crate::endpoint::{self, Read};
 use crate::settings::{Access, OutputOptions, Settings};
@@ -52,6 +52,9 @@ pub struct Get {
     #[arg(long)]
     with_origin: bool,
 
+    #[command(flatten)]
+    page: PageOptions,
+
     /// Read this earlier version; `espalier history` lists them
     #[arg(long, value_name = "VERSION")]
     at: Option<u64>,
@@ -61,6 +64,60 @@ pub struct Get {
 
     #[command(flatten)]
     pub output_options: OutputOptions,
+}
+
+/// The page of a list or leaf-list to print.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Pages of a list or leaf-list")]
+struct PageOptions {
+    /// The maximum number of entries
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<String>,
+
+    /// The number of entries before the page
+    #[arg(long, value_name = "NUMBER")]
+    offset: Option<String>,
+
+    /// Where the page begins: `next` or `previous` of another page
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+
+    /// Only entries for which this XPath expression is true, as in `mtu > 1500`
+    #[arg(long = "where", value_name = "EXPRESSION")]
+    condition: Option<String>,
+
+    /// The order: of this leaf, as in `statistics/in-octets`
+    #[arg(long, value_name = "LEAF")]
+    sort_by: Option<String>,
+
+    /// `forwards` or `backwards`
+    #[arg(long, value_name = "DIRECTION")]
+    direction: Option<String>,
+
+    /// The maximum number of entries of each list and leaf-list below
+    #[arg(long, value_name = "NUMBER")]
+    sublist_limit: Option<String>,
+}
+
+impl PageOptions {
+    fn parameters(&self) -> Result<PageParameters> {
+        let mut parameters = PageParameters::default();
+        let values = [
+            ("limit", &self.limit),
+            ("offset", &self.offset),
+            ("cursor", &self.cursor),
+            ("where", &self.condition),
+            ("sort-by", &self.sort_by),
+            ("direction", &self.direction),
+            ("sublist-limit", &self.sublist_limit),
+        ];
+        for (name, value) in values {
+            if let Some(value) = value {
+                parameters.set(name, value)?;
+            }
+        }
+        Ok(parameters)
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -86,6 +143,7 @@ impl Get {
     /// Runs the command.
     pub fn run(&self, settings: Settings) -> Result<()> {
         let settings = Settings::from(&self.access).over(settings);
+        let pages = self.page.parameters()?;
         let endpoint = endpoint::open_existing(&settings)?;
         let schema = endpoint.schema_of_path(&self.path, self.at)?;
         let path = path::parse(&schema, &self.path)?;
@@ -100,6 +158,7 @@ impl Get {
                 true => WithOrigin::Shown,
                 false => WithOrigin::default(),
             },
+            pages: &pages,
             format: self.format,
             at: self.at,
         };

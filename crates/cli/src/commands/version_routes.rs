@@ -166,6 +166,7 @@ async fn at(
             fields: parameters.fields.as_deref(),
             with_defaults: parameters.with_defaults,
             with_origin: parameters.with_origin,
+            pages: &parameters.pages,
             format,
             at: None,
         };

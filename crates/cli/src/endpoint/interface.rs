@@ -7,8 +7,8 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use espalier_service::{ChangeNote, SessionDatastore};
 use espalier_store::{
-    Commit, CommitInfo, Content, Edit, ErrorOption, LoadMode, Retention, TestOption, WithDefaults,
-    WithOrigin,
+    Commit, CommitInfo, Content, Edit, ErrorOption, LoadMode, PageParameters, Retention,
+    TestOption, WithDefaults, WithOrigin,
 };
 use espalier_yang::data::{DataTree, Operation};
 use espalier_yang::schema::SchemaSource;
@@ -133,6 +133,8 @@ pub struct Read<'a> {
     pub with_defaults: WithDefaults,
     /// Whether origins are reported (RFC 8527 §3.2.2).
     pub with_origin: WithOrigin,
+    /// The page of a list or leaf-list to read.
+    pub pages: &'a PageParameters,
     /// The format.
     pub format: Format,
     /// The version; the newest if `None`.

@@ -351,6 +351,9 @@ pub(super) fn query(read: &Read<'_>) -> String {
     if read.with_origin == WithOrigin::Shown {
         parts.push("with-origin".to_owned());
     }
+    for (name, value) in read.pages.iter() {
+        parts.push(format!("{name}={}", path::percent_encoded(value)));
+    }
     format!("?{}", parts.join("&"))
 }
 
@@ -435,8 +438,13 @@ impl Endpoint for Remote {
         }
         let resource = path::api_path(read.schema, read.path)?;
         let path = format!("{}{resource}{}", self.data, query(read));
-        let mut answer = self.get_bare(&path, read.format.media_type())?;
-        if answer.status().as_u16() == 404 {
+        let media = match (read.format, read.pages.needs_list()) {
+            (Format::Xml, true) => "application/yang-data+xml-list",
+            (format, _) => format.media_type(),
+        };
+        let mut answer = self.get_bare(&path, media)?;
+        // A cursor that is not found is an error.
+        if answer.status().as_u16() == 404 && !read.pages.needs_list() {
             return Ok(Found::Nothing);
         }
         if !answer.status().is_success() {

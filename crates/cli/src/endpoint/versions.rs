@@ -4,14 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
-use espalier_store::{View, write_change_json, write_change_text};
+use espalier_store::{PageNames, View, write_change_json, write_change_text};
+use espalier_yang::data::Envelope;
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::endpoint::Read;
 use espalier_terminal::Result;
-use espalier_terminal::document::{self, Found};
+use espalier_terminal::document::{self, Format, Found};
 
 /// Two versions to compare.
 pub struct Differences<'a> {
@@ -107,13 +108,22 @@ pub fn print_view(view: &View, read: &Read<'_>, out: &mut dyn Write) -> Result<F
         fields,
         with_defaults: read.with_defaults,
         with_origin: read.with_origin,
+        sublist_limit: read.pages.sublist_limit(),
         ..espalier_store::Selection::default()
     };
     view.check_selection(&selection)?;
-    let options = document::print_options(read.format, read.path);
+    let mut options = document::print_options(read.format, read.path);
+    let Some(page) = read.pages.request(schema, read.path, &PageNames::Modules)? else {
+        return document::print(read.format, schema, options, out, |sink| {
+            Ok(Found::from_store(
+                view.read_resource(read.path, &selection, sink)?,
+            ))
+        });
+    };
+    // As many entries of XML as there are need one element around them.
+    options.envelope = (read.format == Format::Xml).then_some(Envelope::XML_LIST);
     document::print(read.format, schema, options, out, |sink| {
-        Ok(Found::from_store(
-            view.read_resource(read.path, &selection, sink)?,
-        ))
+        let info = view.read_page(read.path, &page, &selection, sink)?;
+        Ok(Found::from_store(info.is_some()))
     })
 }

@@ -341,7 +341,7 @@ fn suite(arguments: &[&str]) -> Vec<Value> {
 }
 
 /// The rows of Clixon's table, in its order.
-const CLIXON: [&str; 33] = [
+const CLIXON: [&str; 34] = [
     "write N in one edit",
     "commit N",
     "NETCONF, write N in one edit",
@@ -375,6 +375,7 @@ const CLIXON: [&str; 33] = [
     "DELETE 1",
     "GET page, limit=10",
     "GET page, limit=10&offset=N/2",
+    "GET page, limit=10&cursor=N/2",
 ];
 
 #[test]
@@ -389,6 +390,7 @@ fn clixon_prints_its_table_with_the_published_figures() {
                 "NETCONF, delete 1 + commit",
                 "GET page, limit=10",
                 "GET page, limit=10&offset=N/2",
+                "GET page, limit=10&cursor=N/2",
             ]
             .contains(&row["row"].as_str().expect("a name"));
         assert_eq!(!peers.is_empty(), has_peers, "{row}");

@@ -31,6 +31,7 @@ mod netconf_transports;
 mod notifications;
 mod overwriting;
 #[cfg(feature = "pam")]
+mod pages;
 mod pam;
 mod permissions;
 mod private_files;

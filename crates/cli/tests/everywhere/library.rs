@@ -10,8 +10,8 @@ use espalier_service::session::{NewSession, SessionKind, Sessions, Transport};
 use espalier_service::{AccessControl, Anchor, ChangeNote, LoginPolicy, Service, SessionDatastore};
 use espalier_store::{
     CommitOptions, ConfirmOptions, Content, Datastore, Edit, ErrorOption, LoadMode, LoadOptions,
-    Locks, Page, Resolution, Selection, Store, SystemClock, TestOption, Tree, UnknownData,
-    UpgradeOptions, WithDefaults, WithOrigin, write_change_json,
+    Locks, PageNames, PageParameters, Resolution, Selection, Store, SystemClock, TestOption, Tree,
+    UnknownData, UpgradeOptions, View, WithDefaults, WithOrigin, write_change_json,
 };
 use espalier_terminal::path::placed;
 use espalier_terminal::single_node;
@@ -433,18 +433,17 @@ impl Library {
             ..PrintOptions::default()
         };
         let mut text = Vec::new();
+        let (schema, wanted) = (self.schema(), (&path, &selection, read));
         let is_found = match read.format {
             Format::Json => {
-                let mut printer = json::Printer::new(self.schema(), &mut text, options);
-                let is_found = view.read_resource(&path, &selection, &mut printer)?;
-                printer.finish().expect("a text");
-                is_found
+                let mut printer = json::Printer::new(schema, &mut text, options);
+                let is_found = send(&view, wanted, &mut printer)?;
+                printer.finish().map(|_| is_found).expect("a text")
             }
             Format::Xml => {
-                let mut printer = xml::Printer::new(self.schema(), &mut text, options);
-                let is_found = view.read_resource(&path, &selection, &mut printer)?;
-                printer.finish().expect("a text");
-                is_found
+                let mut printer = xml::Printer::new(schema, &mut text, options);
+                let is_found = send(&view, wanted, &mut printer)?;
+                printer.finish().map(|_| is_found).expect("a text")
             }
         };
         Ok(match (is_found, read.format) {
@@ -480,6 +479,21 @@ pub fn invoke(main: SessionDatastore, path: &str, input: (Format, &str)) -> Resu
     output.emit(&mut printer).expect("a document");
     let text = printer.finish().expect("a document");
     Ok(serde_json::from_slice(&text).expect("JSON"))
+}
+
+type Wanted<'a> = (&'a InstancePath, &'a Selection, &'a Read);
+
+/// Sends a resource, or the page of it that a read requests.
+fn send(view: &View, (path, selection, read): Wanted<'_>, sink: &mut dyn Sink) -> Result<bool> {
+    let Some(page) = read.page else {
+        return view.read_resource(path, selection, sink);
+    };
+    let mut parameters = PageParameters::default();
+    parameters.set("offset", &page.offset.to_string())?;
+    parameters.set("limit", &page.limit.to_string())?;
+    let request = parameters.request(view.schema(), path, &PageNames::Modules)?;
+    let info = view.read_page(path, &request.expect("a page"), selection, sink);
+    info.map(|info| info.is_some())
 }
 
 /// The selection of a read; `None` if the library has types in place of its words.
@@ -523,11 +537,6 @@ fn selection(schema: &Schema, path: &InstancePath, read: &Read) -> Result<Option
             true => WithOrigin::Shown,
             false => WithOrigin::Hidden,
         },
-        page: read.page.map(|page| Page {
-            after: None,
-            offset: page.offset,
-            limit: page.limit,
-        }),
         ..Selection::default()
     }))
 }

@@ -2,16 +2,16 @@
 
 use std::io::{Read, Write};
 
-use espalier_store::{Error, View};
+use espalier_store::{Error, PageRequest, Selection, View};
 use espalier_yang::data::{
     DataTree, Envelope, Layout, ParseError, ParseOptions, PrintError, PrintOptions, Root,
     TreeBuilder, Wrapping, json, xml,
 };
 use espalier_yang::schema::Node;
-use espalier_yang::{InstancePath, Schema, Sink};
+use espalier_yang::{InstancePath, NodeId, Schema, Sink};
 
 use super::error::Failure;
-use super::media::Format;
+use super::media::{Format, MediaType};
 
 /// Parses a document into a sink.
 pub(super) fn parse(
@@ -63,18 +63,50 @@ pub(super) enum Existence {
     Missing,
 }
 
-/// Prints the nodes that `path` and `selection` select, as the representation of a resource. For a whole datastore,
-/// `state` is the view of further top-level nodes, of other models.
+/// What is printed of a resource.
+pub(super) struct Representation<'a> {
+    pub(super) path: &'a InstancePath,
+    pub(super) selection: &'a Selection,
+    /// The page of a whole list or leaf-list; none is all of it.
+    pub(super) page: Option<&'a PageRequest>,
+    pub(super) media: MediaType,
+    /// Whether a whole datastore has its envelope.
+    pub(super) wrapping: Wrapping,
+}
+
+impl Representation<'_> {
+    /// Sends the nodes; false if there is no such resource.
+    pub(super) fn read(&self, view: &View, sink: &mut dyn Sink) -> Result<bool, Error> {
+        match self.page {
+            None => view.read_resource(self.path, self.selection, sink),
+            Some(page) => {
+                let info = view.read_page(self.path, page, self.selection, sink)?;
+                Ok(info.is_some())
+            }
+        }
+    }
+}
+
+/// Prints the representation of a resource. For a whole datastore, `state` is the view of further top-level nodes, of other
+/// models.
 pub(super) fn print<W: Write>(
     (view, state): (&View, Option<&View>),
-    path: &InstancePath,
-    selection: &espalier_store::Selection,
-    (format, wrapping): (Format, Wrapping),
+    of: &Representation<'_>,
     out: W,
 ) -> Result<(Existence, W), PrintFailure> {
-    let options = print_options(path, format, wrapping);
-    let mut printer = Printer::new(view.schema(), format, out, options);
-    let mut read = view.read_resource(path, selection, printer.sink());
+    let Representation {
+        path,
+        selection,
+        media,
+        wrapping,
+        ..
+    } = *of;
+    let options = print_options(path, media, wrapping);
+    let mut printer = Printer::new(view.schema(), media.format(), out, options);
+    let mut read = of.read(view, printer.sink());
+    if let (Ok(true), Some(_), Some(list)) = (&read, of.page, path.target()) {
+        printer.end_list(list);
+    }
     if let (Ok(_), Some(state)) = (&read, state) {
         printer.continue_with(state.schema());
         read = state.read_resource(path, selection, printer.sink());
@@ -109,11 +141,14 @@ pub(super) fn print_tree(
 
 /// A whole datastore is in the envelope of RFC 8040 §3.4; a bare one is printed as the command line prints it, so that
 /// `espalier export --server` only copies it.
-fn print_options(path: &InstancePath, format: Format, wrapping: Wrapping) -> PrintOptions {
+fn print_options(path: &InstancePath, media: MediaType, wrapping: Wrapping) -> PrintOptions {
     if !path.is_root() {
-        return PrintOptions::default();
+        return PrintOptions {
+            envelope: (media == MediaType::XmlList).then_some(Envelope::XML_LIST),
+            ..PrintOptions::default()
+        };
     }
-    match (wrapping, format) {
+    match (wrapping, media.format()) {
         (Wrapping::ResourceOrNodes, _) => PrintOptions {
             envelope: Some(Envelope::RESTCONF_DATA),
             ..PrintOptions::default()
@@ -157,6 +192,14 @@ impl<'s, W: Write> Printer<'s, W> {
         match self {
             Self::Json(printer) => printer.finish(),
             Self::Xml(printer) => printer.finish(),
+        }
+    }
+
+    /// Completes a list that may have no entries.
+    fn end_list(&mut self, list: NodeId) {
+        match self {
+            Self::Json(printer) => printer.end_list(list),
+            Self::Xml(_) => {}
         }
     }
 

@@ -66,7 +66,28 @@ impl Failure {
 
     /// RFC 8040 §4.3: an XML response has a single top element.
     pub(super) fn multiple_entries_in_xml() -> Self {
-        Self::invalid("an XML response can have only one list entry: give its keys, or accept JSON")
+        Self::invalid(
+            "an XML response can have only one list entry: give its keys, or accept application/yang-data+xml-list or JSON",
+        )
+    }
+
+    /// A parameter of pages in a request that has no whole list or leaf-list to read: 400
+    /// (draft-ietf-netconf-list-pagination-rc §3.3).
+    pub(super) fn no_list() -> Self {
+        let message = "parameters of pages require a GET of a whole list or leaf-list";
+        let error = DataError::new(ErrorTag::OperationNotSupported, message);
+        let error = error.of_type(ErrorType::Application);
+        Self::from(error).with_status(StatusCode::BAD_REQUEST)
+    }
+
+    /// Wrong parameters of pages: 501 for what the target does not support, else the status of the error.
+    pub(super) fn of_page(error: DataError) -> Self {
+        match error.tag {
+            ErrorTag::OperationNotSupported => {
+                Self::from(error).with_status(StatusCode::NOT_IMPLEMENTED)
+            }
+            _ => error.into(),
+        }
     }
 
     /// The resource or instance does not exist: 404.

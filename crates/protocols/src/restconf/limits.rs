@@ -80,6 +80,3 @@ pub(super) const CHUNKS_QUEUED_MAX: usize = 4;
 
 /// Interval of comments on an idle event stream: they keep the connection open and detect lost clients.
 pub(super) const EVENT_STREAM_PING: Duration = Duration::from_secs(20);
-
-/// Maximum number of entries per page (`limit`).
-pub(super) const PAGE_ENTRIES_MAX: u64 = u32::MAX as u64;

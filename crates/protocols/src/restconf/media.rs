@@ -50,9 +50,21 @@ pub(super) enum MediaType {
     Xml,
     /// `text/xml`.
     TextXml,
+    /// `application/yang-data+xml-list` (draft-ietf-netconf-list-pagination-rc §3.2), of whole lists and leaf-lists only.
+    XmlList,
 }
 
-/// The supported types, preferred first.
+/// The supported types of whole lists and leaf-lists, preferred first.
+const OFFERED_FOR_LISTS: [MediaType; 6] = [
+    MediaType::YangJson,
+    MediaType::YangXml,
+    MediaType::Json,
+    MediaType::Xml,
+    MediaType::TextXml,
+    MediaType::XmlList,
+];
+
+/// The supported types of all resources, preferred first.
 const OFFERED: [MediaType; 5] = [
     MediaType::YangJson,
     MediaType::YangXml,
@@ -78,13 +90,14 @@ impl MediaType {
             Self::Json => "application/json",
             Self::Xml => "application/xml",
             Self::TextXml => "text/xml; charset=utf-8",
+            Self::XmlList => "application/yang-data+xml-list",
         }
     }
 
     pub(super) fn format(self) -> Format {
         match self {
             Self::YangJson | Self::Json => Format::Json,
-            Self::YangXml | Self::Xml | Self::TextXml => Format::Xml,
+            Self::YangXml | Self::Xml | Self::TextXml | Self::XmlList => Format::Xml,
         }
     }
 
@@ -110,8 +123,17 @@ impl MediaType {
 
 /// The media type of the response, selected by `Accept`; 406 if none is acceptable.
 pub(super) fn negotiate(headers: &HeaderMap) -> Result<MediaType> {
+    negotiate_among(headers, &OFFERED)
+}
+
+/// As [`negotiate`], for a whole list or leaf-list.
+pub(super) fn negotiate_for_list(headers: &HeaderMap) -> Result<MediaType> {
+    negotiate_among(headers, &OFFERED_FOR_LISTS)
+}
+
+fn negotiate_among(headers: &HeaderMap, offered: &[MediaType]) -> Result<MediaType> {
     let unacceptable = || {
-        let offered: Vec<&str> = OFFERED.iter().map(|media| media.essence()).collect();
+        let offered: Vec<&str> = offered.iter().map(|media| media.essence()).collect();
         let message = format!("none of {} is acceptable", offered.join(", "));
         Failure::invalid(message).with_status(StatusCode::NOT_ACCEPTABLE)
     };
@@ -120,12 +142,12 @@ pub(super) fn negotiate(headers: &HeaderMap) -> Result<MediaType> {
     }
     let mut lines = headers.get_all(ACCEPT).iter();
     if let (Some(only), None) = (lines.next(), lines.next())
-        && let Some(media) = exact_match(only.as_bytes())
+        && let Some(media) = exact_match(only.as_bytes(), offered)
     {
         return Ok(media);
     }
     let ranges = ranges(headers);
-    let ranked = OFFERED.iter().rev().filter_map(|&media| {
+    let ranked = offered.iter().rev().filter_map(|&media| {
         let (rank, position) = best_match(&ranges, media)?;
         Some((rank, std::cmp::Reverse(position), media))
     });
@@ -135,11 +157,12 @@ pub(super) fn negotiate(headers: &HeaderMap) -> Result<MediaType> {
         .ok_or_else(unacceptable)
 }
 
-fn exact_match(accept: &[u8]) -> Option<MediaType> {
+fn exact_match(accept: &[u8], offered: &[MediaType]) -> Option<MediaType> {
     match accept {
         b"*/*" => Some(MediaType::YangJson),
-        accept => OFFERED
-            .into_iter()
+        accept => offered
+            .iter()
+            .copied()
             .find(|media| media.essence().as_bytes() == accept),
     }
 }
@@ -152,7 +175,10 @@ pub(super) fn error_media(headers: &HeaderMap) -> MediaType {
         .is_none_or(|accept| accept.as_bytes() == b"*/*");
     match yang_patch_format(headers).map_or_else(|| content_format(headers), Ok) {
         Ok(format) if is_open => MediaType::of(format),
-        _ => negotiate(headers).unwrap_or(MediaType::YangJson),
+        _ => match negotiate_for_list(headers) {
+            Ok(MediaType::XmlList) => MediaType::YangXml,
+            media => media.unwrap_or(MediaType::YangJson),
+        },
     }
 }
 

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use espalier_service::notifications;
-use espalier_store::{Content, Timestamp, WithDefaults, WithOrigin};
+use espalier_store::{Content, PageParameters, Timestamp, WithDefaults, WithOrigin};
 use percent_encoding::percent_decode_str;
 
 use super::error::{Failure, Result};
-use super::limits::{Limits, PAGE_ENTRIES_MAX};
+use super::limits::Limits;
 use crate::http_error::HttpError;
 
 /// `insert` (RFC 8040 §4.8.5).
@@ -25,7 +25,7 @@ pub(super) enum AllowedParameters {
     /// None.
     None,
     /// Those that select the content of a response: `content`, `depth`, `fields`, `with-defaults`,
-    /// `with-origin`, `limit`, `offset`.
+    /// `with-origin`, and those of pages.
     Selection,
     /// Those that place a new entry: `insert`, `point`.
     Placement,
@@ -44,8 +44,8 @@ pub(super) struct Query<'a> {
     pub(super) with_origin: Option<WithOrigin>,
     pub(super) insert: Option<Insert>,
     pub(super) point: Option<Cow<'a, str>>,
-    pub(super) limit: Option<u64>,
-    pub(super) offset: Option<u64>,
+    /// Those of pages (draft-ietf-netconf-list-pagination-rc §3.3).
+    pub(super) pages: PageParameters,
     pub(super) filter: Option<Cow<'a, str>>,
     pub(super) start_time: Option<Timestamp>,
     pub(super) stop_time: Option<Timestamp>,
@@ -79,9 +79,16 @@ impl<'a> Query<'a> {
         value: Cow<'a, str>,
         allowed: AllowedParameters,
     ) -> Result<()> {
+        if PageParameters::has_name(name) {
+            return match allowed {
+                AllowedParameters::Selection => Ok(self.pages.set(name, &value)?),
+                _ => Err(Failure::no_list()),
+            };
+        }
         let required = match name {
-            "content" | "depth" | "fields" | "with-defaults" | "with-origin" | "limit"
-            | "offset" => AllowedParameters::Selection,
+            "content" | "depth" | "fields" | "with-defaults" | "with-origin" => {
+                AllowedParameters::Selection
+            }
             "insert" | "point" => AllowedParameters::Placement,
             "filter" | "start-time" | "stop-time" if allowed == AllowedParameters::Events => {
                 allowed
@@ -107,8 +114,6 @@ impl<'a> Query<'a> {
             "with-defaults" => set_once(&mut self.with_defaults, name, parse_defaults(&value), bad),
             "with-origin" => set_once(&mut self.with_origin, name, parse_origin(&value), bad),
             "insert" => set_once(&mut self.insert, name, parse_insert(&value), bad),
-            "limit" => set_once(&mut self.limit, name, parse_limit(&value), bad),
-            "offset" => set_once(&mut self.offset, name, parse_offset(&value), bad),
             "start-time" => set_once(&mut self.start_time, name, parse_time(&value), bad),
             "stop-time" => set_once(&mut self.stop_time, name, parse_time(&value), bad),
             "filter" if self.filter.is_none() => {
@@ -155,6 +160,8 @@ pub struct ReadParameters {
     pub with_defaults: WithDefaults,
     /// `with-origin`.
     pub with_origin: WithOrigin,
+    /// Those of pages.
+    pub pages: PageParameters,
 }
 
 impl ReadParameters {
@@ -168,12 +175,6 @@ impl ReadParameters {
         let own = own.join("&");
         let limit = Limits::default().query_bytes_max;
         let query = Query::parse(Some(&own), AllowedParameters::Selection, limit);
-        let query = query.and_then(|query| match query.limit.or(query.offset) {
-            Some(_) => Err(Failure::invalid(
-                "“limit” and “offset” are for RESTCONF only",
-            )),
-            None => Ok(query),
-        });
         let query =
             query.map_err(|failure| HttpError::with_status(failure.status, failure.errors))?;
         Ok(Self {
@@ -182,6 +183,7 @@ impl ReadParameters {
             fields: query.fields.map(Cow::into_owned),
             with_defaults: query.with_defaults.unwrap_or_default(),
             with_origin: query.with_origin.unwrap_or_default(),
+            pages: query.pages,
         })
     }
 }
@@ -257,20 +259,6 @@ fn parse_insert(value: &str) -> Parsed<Insert> {
         "after" => Ok(Insert::After),
         _ => Err("first, last, before or after"),
     }
-}
-
-fn parse_limit(value: &str) -> Parsed<u64> {
-    if value == "unbounded" {
-        return Ok(PAGE_ENTRIES_MAX);
-    }
-    match parse_digits(value) {
-        Some(limit @ 1..=PAGE_ENTRIES_MAX) => Ok(limit),
-        _ => Err("1 to 4294967295 or unbounded"),
-    }
-}
-
-fn parse_offset(value: &str) -> Parsed<u64> {
-    parse_digits(value).ok_or("a number from 0")
 }
 
 fn parse_time(value: &str) -> std::result::Result<Timestamp, &'static str> {

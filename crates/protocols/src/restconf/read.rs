@@ -4,7 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use espalier_service::SessionDatastore;
-use espalier_store::{Content, Datastore, Page, Selection, View, WithDefaults, WithOrigin};
+use espalier_store::{
+    Content, Datastore, PageNames, PageRequest, Selection, View, WithDefaults, WithOrigin,
+};
 use espalier_yang::data::{PrintError, Stop, Wrapping};
 use espalier_yang::path::Fields;
 use espalier_yang::{InstancePath, Mark, NodeId, Sink, Value};
@@ -14,10 +16,9 @@ use http::{Method, Response, StatusCode};
 use tokio::task::spawn_blocking;
 
 use super::Restconf;
-use super::codec::{self, Existence, PrintFailure};
+use super::codec::{self, Existence, PrintFailure, Representation};
 use super::conditions::{ConditionResult, Conditions, Validators};
 use super::error::{Failure, Result};
-use super::limits::PAGE_ENTRIES_MAX;
 use super::media::{self, Format, MediaType};
 use super::query::{AllowedParameters, Query};
 use super::resource::is_whole_list;
@@ -31,6 +32,7 @@ struct ReadJob {
     state: Option<View>,
     path: InstancePath,
     selection: Selection,
+    page: Option<PageRequest>,
     media: MediaType,
     method: Method,
     conditions: Conditions,
@@ -54,7 +56,10 @@ pub(super) async fn read(
     path: InstancePath,
     parts: &Parts,
 ) -> Result<HttpResponse> {
-    let media = media::negotiate(&parts.headers)?;
+    let media = match is_whole_list(of.schema(), &path) {
+        true => media::negotiate_for_list(&parts.headers)?,
+        false => media::negotiate(&parts.headers)?,
+    };
     let limits = &service.config().limits;
     let query = Query::parse(
         parts.uri.query(),
@@ -62,10 +67,14 @@ pub(super) async fn read(
         limits.query_bytes_max,
     )?;
     let selection = selection(of, &path, &query)?;
+    let page = page_request(of, &path, &query)?;
     // A selection from a large subtree may take long and still give a small response; providers of
     // operational state and remote engines may be slow. Such reads do not run on this task.
     let runs_inline = of.datastore() != Datastore::Operational
         && returns_all_it_reads(&selection)
+        && page
+            .as_ref()
+            .is_none_or(PageRequest::reads_only_its_entries)
         && !of.is_remote();
     let (method, conditions) = (parts.method.clone(), Conditions::of(&parts.headers));
     let (of, wrapping) = (of.clone(), media::wrapping(&parts.headers));
@@ -75,6 +84,7 @@ pub(super) async fn read(
             library: of.library_tag(&path)?.map(Validators::of_library),
             view: of.view_for_read(&path, &selection)?,
             selection,
+            page,
             path,
             media,
             method,
@@ -157,19 +167,6 @@ fn server_state(
 /// The selection of the query string.
 fn selection(of: &SessionDatastore, path: &InstancePath, query: &Query<'_>) -> Result<Selection> {
     let schema = of.schema();
-    let page = match (query.limit, query.offset) {
-        (None, None) => None,
-        _ if !is_whole_list(schema, path) => {
-            return Err(Failure::invalid(
-                "“limit” and “offset” require a whole list or leaf-list",
-            ));
-        }
-        (limit, offset) => Some(Page {
-            after: None,
-            offset: offset.unwrap_or(0),
-            limit: limit.unwrap_or(PAGE_ENTRIES_MAX),
-        }),
-    };
     let fields = match &query.fields {
         Some(text) => Some(Fields::parse(schema, path.target(), text)?),
         None => None,
@@ -180,9 +177,23 @@ fn selection(of: &SessionDatastore, path: &InstancePath, query: &Query<'_>) -> R
         fields,
         with_defaults: query.with_defaults.unwrap_or_else(|| basic_mode(of, path)),
         with_origin: with_origin(of.datastore(), query)?,
-        page,
+        sublist_limit: query.pages.sublist_limit(),
         ..Selection::default()
     })
+}
+
+/// The page of the query string.
+fn page_request(
+    of: &SessionDatastore,
+    path: &InstancePath,
+    query: &Query<'_>,
+) -> Result<Option<PageRequest>> {
+    let schema = of.schema();
+    if query.pages.needs_list() && !is_whole_list(schema, path) {
+        return Err(Failure::no_list());
+    }
+    let request = query.pages.request(schema, path, &PageNames::Modules);
+    request.map_err(Failure::of_page)
 }
 
 /// How default values are reported if the request has no `with-defaults`. The operational datastore
@@ -212,9 +223,8 @@ fn with_origin(datastore: Datastore, query: &Query<'_>) -> Result<WithOrigin> {
 
 /// Whether the response contains everything that is read, so that a small response is also fast.
 fn returns_all_it_reads(selection: &Selection) -> bool {
-    let offset = selection.page.as_ref().map_or(0, |page| page.offset);
-    offset == 0
-        && selection.fields.is_none()
+    selection.fields.is_none()
+        && selection.sublist_limit.is_none()
         && selection.depth.is_none()
         && selection.content == Content::All
         && selection.with_defaults != WithDefaults::Trim
@@ -223,7 +233,8 @@ fn returns_all_it_reads(selection: &Selection) -> bool {
 impl ReadJob {
     fn try_small(&self) -> Result<ReadAttempt> {
         let format = self.media.format();
-        if format == Format::Xml && is_whole_list(self.view.schema(), &self.path) {
+        let is_list = is_whole_list(self.view.schema(), &self.path);
+        if format == Format::Xml && self.media != MediaType::XmlList && is_list {
             self.check_single()?;
         }
         if let Some(response) = self.conditional_response(format)? {
@@ -268,6 +279,10 @@ impl ReadJob {
 
     /// Whether GET returns anything: an existing node, or a default.
     fn exists(&self) -> Result<bool> {
+        // A list without entries has a page. If its parent is missing, the read of the page finds that.
+        if self.page.is_some() {
+            return Ok(true);
+        }
         if !self.view.exists(&self.path)? {
             return Ok(self.count_at_most(1)? > 0);
         }
@@ -295,9 +310,18 @@ impl ReadJob {
     }
 
     fn print<W: Write>(&self, out: W) -> std::result::Result<(Existence, W), PrintFailure> {
-        let form = (self.media.format(), self.wrapping);
         let views = (&self.view, self.state.as_ref());
-        codec::print(views, &self.path, &self.selection, form, out)
+        codec::print(views, &self.representation(&self.selection), out)
+    }
+
+    fn representation<'a>(&'a self, selection: &'a Selection) -> Representation<'a> {
+        Representation {
+            path: &self.path,
+            selection,
+            page: self.page.as_ref(),
+            media: self.media,
+            wrapping: self.wrapping,
+        }
     }
 
     /// The validators of the resource. Operational state has none, as parts of it change without a commit; except for
@@ -326,57 +350,58 @@ impl ReadJob {
     }
 
     /// The number of top nodes of the response, counted up to `limit`.
-    fn count_at_most(&self, limit: u64) -> Result<usize> {
-        let page = self.selection.page.clone().unwrap_or(Page {
-            after: None,
-            offset: 0,
-            limit: PAGE_ENTRIES_MAX,
-        });
+    fn count_at_most(&self, limit: usize) -> Result<usize> {
         let probe = Selection {
             depth: Some(1),
-            page: is_whole_list(self.view.schema(), &self.path).then(|| Page {
-                limit: page.limit.min(limit),
-                ..page
-            }),
             with_defaults: self.selection.with_defaults,
             ..Selection::default()
         };
-        let mut count = TopNodeCounter::default();
-        self.view.read(&self.path, &probe, &mut count)?;
+        let mut count = TopNodeCounter {
+            depth: 0,
+            entries: 0,
+            limit,
+        };
+        match &self.page {
+            Some(_) => self.representation(&probe).read(&self.view, &mut count)?,
+            None => self.view.read(&self.path, &probe, &mut count)?,
+        };
         Ok(count.entries)
     }
 }
 
-/// Counts top nodes.
-#[derive(Default)]
+/// Counts top nodes, up to a limit.
 struct TopNodeCounter {
     depth: usize,
     entries: usize,
+    limit: usize,
 }
 
 impl TopNodeCounter {
-    fn node(&mut self) {
-        if self.depth == 0 {
-            self.entries += 1;
+    fn node(&mut self) -> std::result::Result<(), Stop> {
+        if self.depth > 0 {
+            return Ok(());
+        }
+        self.entries += 1;
+        match self.entries < self.limit {
+            true => Ok(()),
+            false => Err(Stop),
         }
     }
 }
 
 impl Sink for TopNodeCounter {
     fn open(&mut self, _: NodeId, _: Mark) -> std::result::Result<(), Stop> {
-        self.node();
+        self.node()?;
         self.depth += 1;
         Ok(())
     }
 
     fn leaf(&mut self, _: NodeId, _: Value, _: Mark) -> std::result::Result<(), Stop> {
-        self.node();
-        Ok(())
+        self.node()
     }
 
     fn any(&mut self, _: NodeId, _: &str, _: Mark) -> std::result::Result<(), Stop> {
-        self.node();
-        Ok(())
+        self.node()
     }
 
     fn close(&mut self, _: Mark) -> std::result::Result<(), Stop> {

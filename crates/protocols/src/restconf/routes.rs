@@ -319,10 +319,8 @@ fn generated_document(
     let media = media::negotiate(&parts.headers)?;
     let limit = service.config().limits.query_bytes_max;
     let query = Query::parse(parts.uri.query(), AllowedParameters::Selection, limit)?;
-    if query.limit.is_some() || query.offset.is_some() {
-        return Err(Failure::invalid(
-            "“limit” and “offset” require a list of data",
-        ));
+    if !query.pages.is_empty() {
+        return Err(Failure::no_list());
     }
     let depth = query.depth.flatten();
     let text = match &query.fields {

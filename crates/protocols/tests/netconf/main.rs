@@ -8,6 +8,7 @@ mod hello;
 mod large;
 mod notifications;
 mod operations;
+mod pages;
 mod private_candidates;
 mod push;
 mod reported_problems;

@@ -11,6 +11,7 @@ mod many_clients;
 mod mount;
 mod operational;
 mod operations;
+mod pages;
 mod push;
 mod queries;
 mod reads;

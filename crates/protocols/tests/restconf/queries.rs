@@ -88,23 +88,6 @@ fn defaults_are_reported_as_requested() {
 }
 
 #[test]
-fn pages_of_a_list() {
-    let server = server();
-    let table = [
-        ("limit=1", r#"{"garden:bed":[{"name":"a"}]}"#),
-        ("limit=1&offset=1", r#"{"garden:bed":[{"name":"b"}]}"#),
-        ("offset=1", r#"{"garden:bed":[{"name":"b"},{"name":"c"}]}"#),
-    ];
-    for (query, expected) in table {
-        check_json(
-            &server.get(&format!("/garden:garden/bed?fields=name&{query}")),
-            expected,
-        );
-    }
-    check_error(&server.get("/garden:garden?limit=1"), 400, "invalid-value");
-}
-
-#[test]
 fn invalid_parameters_are_rejected() {
     let server = server();
     let queries = [

@@ -89,9 +89,17 @@ fn capabilities_are_listed() {
     let server = Server::start();
     let response = server.get("/ietf-restconf-monitoring:restconf-state/capabilities");
     for name in [
+        "cursor:1.0",
         "depth:1.0",
+        "direction:1.0",
         "fields:1.0",
         "filter:1.0",
+        "limit:1.0",
+        "locale:1.0",
+        "offset:1.0",
+        "sort-by:1.0",
+        "sublist-limit:1.0",
+        "where:1.0",
         "replay:1.0",
         "with-defaults:1.0",
         "with-operational-defaults:1.0",

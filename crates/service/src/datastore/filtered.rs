@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use espalier_store::{Datastore, Filter, FilterExpression, Result, Selection, View, Warning};
+use espalier_store::{
+    Datastore, Error, Filter, FilterExpression, PageNames, PageParameters, PageRequest, Result,
+    Selection, View, Warning,
+};
 use espalier_yang::data::subtree_filter::{FilterNode, NamespaceBinding, SubtreeFilter};
-use espalier_yang::{Schema, Sink};
+use espalier_yang::{DataError, ErrorTag, ErrorType, Schema, Sink};
 
 use super::SessionDatastore;
 use super::call::READ;
@@ -36,6 +39,8 @@ pub struct FilteredPart {
     view: View,
     filter: Filter,
     selection: Selection,
+    /// The page of the list that the filter selects.
+    page: Option<PageRequest>,
 }
 
 impl FilteredPart {
@@ -44,12 +49,32 @@ impl FilteredPart {
         self.view.schema()
     }
 
-    /// Sends the selected nodes, as [`View::read_filtered`].
+    /// Sends the selected nodes, as [`View::read_filtered`]; of a page, as [`View::read_filtered_page`].
     ///
     /// # Errors
     /// As there.
     pub fn send(&self, sink: &mut dyn Sink) -> Result<()> {
-        self.view.read_filtered(&self.filter, &self.selection, sink)
+        let Some(page) = &self.page else {
+            return self.view.read_filtered(&self.filter, &self.selection, sink);
+        };
+        let (view, selection) = (&self.view, &self.selection);
+        view.read_filtered_page(&self.filter, page, selection, sink)?;
+        Ok(())
+    }
+
+    /// The part with a page; `None` if the filter does not select entries of one list of it.
+    fn with_page(
+        mut self,
+        parameters: &PageParameters,
+        names: &PageNames<'_>,
+    ) -> Result<Option<Self>> {
+        let schema = Arc::clone(self.view.schema());
+        let Some(list) = self.filter.paged_list(&schema)? else {
+            return Ok(None);
+        };
+        let request = parameters.request(&schema, &list, names);
+        self.page = request.map_err(Error::from)?;
+        Ok(Some(self))
     }
 
     /// Removes and returns the warnings since the last call: providers of state that failed.
@@ -96,8 +121,32 @@ impl SessionDatastore {
             view,
             filter: own,
             selection: selection.clone(),
+            page: None,
         };
         Ok([own].into_iter().chain(others).collect())
+    }
+
+    /// The page of the list that a filter selects entries of, in the datastore or in the state of the server, as
+    /// [`Self::filtered`].
+    ///
+    /// # Errors
+    /// `operation-not-supported` if the filter selects anything else than entries of one list or leaf-list, or needs an
+    /// evaluation; those of [`PageParameters::request`] and of [`Self::filtered`].
+    pub fn filtered_page(
+        &self,
+        filter: &RequestFilter,
+        selection: &Selection,
+        parameters: &PageParameters,
+        names: &PageNames<'_>,
+    ) -> Result<FilteredPart> {
+        for part in self.filtered(filter, selection)? {
+            if let Some(part) = part.with_page(parameters, names)? {
+                return Ok(part);
+            }
+        }
+        let message = "a page requires a filter that selects entries of one list or leaf-list only, by keys; other conditions are those of “where”";
+        let error = DataError::new(ErrorTag::OperationNotSupported, message);
+        Err(error.of_type(ErrorType::Application).into())
     }
 
     /// The state of the server that the models of the anchor do not define; `None` if there is none, or a name of the filter
@@ -118,6 +167,7 @@ impl SessionDatastore {
             view: state.tree.view()?.with_access(access.table().cloned()),
             filter,
             selection: selection.clone(),
+            page: None,
         }))
     }
 }

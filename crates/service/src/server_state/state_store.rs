@@ -38,13 +38,15 @@ const STATE_MODULES: [&str; 13] = [
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 23] = [
+const IMPLEMENTED: [&str; 25] = [
     "espalier-access",
     "espalier-modules",
     "espalier-notifications",
     "espalier-server",
     "ietf-datastores",
     "ietf-factory-default",
+    "ietf-list-pagination",
+    "ietf-list-pagination-nc",
     "ietf-netconf",
     "ietf-netconf-monitoring",
     "ietf-netconf-nmda",

@@ -196,9 +196,17 @@ const ORDER_INDEX: u8 = 0x01;
 
 /// The order-index key of an entry of a list or leaf-list ordered by user.
 pub(crate) fn order_key(list: &[u8], keys: &[Value]) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    keys.iter()
+        .for_each(|value| put_key_value(&mut encoded, value));
+    order_key_of(list, &encoded)
+}
+
+/// As [`order_key`], with encoded keys.
+pub(crate) fn order_key_of(list: &[u8], keys: &[u8]) -> Vec<u8> {
     let mut key = in_subspace(list, Subspace::Order);
     key.push(ORDER_INDEX);
-    keys.iter().for_each(|value| put_key_value(&mut key, value));
+    key.extend_from_slice(keys);
     key
 }
 

@@ -29,6 +29,7 @@ mod log;
 mod open;
 mod open_view;
 mod operational;
+mod pages;
 mod prefetch;
 mod print;
 mod proposal;
@@ -80,8 +81,13 @@ pub use operational::{
     PROVIDER_CACHE_MAX, PROVIDER_CALLS_MAX, PROVIDER_TIMEOUT, PROVIDERS_PER_READ_MAX, Provider,
     ProviderError, ProviderRequest, Registration, UNAPPLIED_PATHS_MAX, Warning, WarningReason,
 };
+pub use pages::{
+    PAGE_ENTRIES_EXAMINED_MAX, PAGE_KEYS_BYTES_MAX, PAGE_SORT_BYTES_MAX, PAGE_SORT_VALUE_BYTES_MAX,
+    PAGE_XPATH_STEPS_MAX, PageDirection, PageInfo, PageNames, PageParameters, PageRequest,
+    Remaining,
+};
 pub use query::Selected;
-pub use selection::{Content, OriginFilter, Page, Selection, WithDefaults, WithOrigin};
+pub use selection::{Content, OriginFilter, Selection, WithDefaults, WithOrigin};
 pub use stamp::Stamp;
 pub use subscribe::{
     Committed, Event, Events, Lagged, QUEUE_CHANGES_MAX, QUEUE_EVENTS_MAX, Subscriber,

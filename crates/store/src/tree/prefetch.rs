@@ -102,6 +102,7 @@ impl Tree {
                 plan: &plan,
                 selection,
                 access: None,
+                paged_list: None,
             };
             let _ = read.send(&mut TreeBuilder::new());
         })

@@ -67,7 +67,8 @@ pub(super) fn selected_nodes(
     }
 }
 
-fn instances<'a>(
+/// The data of a state for XPath, with the indexes that it has.
+pub(super) fn instances<'a>(
     state: TreeState<'a>,
     sources: Option<&dyn Sources>,
 ) -> Result<StoreInstances<'a>> {

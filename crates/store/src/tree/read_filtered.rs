@@ -56,6 +56,7 @@ impl View {
                 plan: &plan,
                 selection,
                 access,
+                paged_list: None,
             };
             read.send(sink)
         })
@@ -76,6 +77,7 @@ impl View {
                 plan,
                 selection,
                 access,
+                paged_list: None,
             };
             read.send(sink)
         })

@@ -1,6 +1,5 @@
 //! The selected part of a resource and its representation (RFC 8040 §4.8).
 
-use espalier_yang::Keys;
 use espalier_yang::data::Origin;
 use espalier_yang::path::Fields;
 
@@ -65,17 +64,6 @@ impl OriginFilter {
     }
 }
 
-/// A page of the entries of a list or leaf-list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// The entry to start after.
-    pub after: Option<Keys>,
-    /// The number of entries to skip then. Costs as much as reading their keys.
-    pub offset: u64,
-    /// The maximum number of entries.
-    pub limit: u64,
-}
-
 /// The part of a resource to read. The default is all set data.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
@@ -91,6 +79,6 @@ pub struct Selection {
     pub with_origin: WithOrigin,
     /// The origins of the configuration nodes to report; only for reads with a filter ([`crate::View::read_filtered`]).
     pub origins: OriginFilter,
-    /// The page to read, if the resource is a whole list or leaf-list.
-    pub page: Option<Page>,
+    /// The maximum number of entries of each list and leaf-list below the target, if there is one.
+    pub sublist_limit: Option<u64>,
 }

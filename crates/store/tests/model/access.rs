@@ -5,7 +5,7 @@ use std::sync::Arc;
 use espalier_store::{
     AccessDefaults, AccessOperation, AccessRules, AccessTable, ChangeKind, CommitOptions,
     Content as ContentOf, DataRule, DenyMark, Error, InstancePattern, NodeChange, OperationSet,
-    Page, PatternStep, RuleEffect, Selection, Tree, View, WithDefaults,
+    PatternStep, RuleEffect, Selection, Tree, View, WithDefaults,
 };
 use espalier_testkit::seed;
 use espalier_yang::data::{Content, DataNode, DataTree};
@@ -17,7 +17,9 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use crate::edit::{Change, apply};
-use crate::fixture::{MODEL, assert_same, assert_sound, commit, memory_tree, read, read_all, show};
+use crate::fixture::{
+    MODEL, Page, assert_same, assert_sound, commit, memory_tree, read, read_all, read_page, show,
+};
 use crate::generate::Generator;
 use crate::reference::{entry_keys, find, prune};
 use crate::select::{is_whole, select};
@@ -287,7 +289,12 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn compare(&self, path: &InstancePath, place: &Place, selection: &Selection) {
+    fn compare(
+        &self,
+        path: &InstancePath,
+        place: &Place,
+        (selection, page): (&Selection, Option<&Page>),
+    ) {
         let (schema, view) = (self.naive.schema, &self.view);
         let target = path.steps.last();
         let is_list = target.is_some_and(|step| is_whole(schema.node(step.node), &step.keys));
@@ -296,8 +303,11 @@ impl Reading<'_> {
             (Some(all), true) => all.nodes.clone(),
             _ => Vec::new(),
         };
-        let expected = select(schema, &self.visible, path, selection, &order);
-        let found = read(view, path, selection);
+        let mut expected = select(schema, &self.visible, path, (selection, page), &order);
+        if page.is_some() {
+            expected = expected.filter(|tree| !tree.nodes.is_empty());
+        }
+        let found = read_page(view, path, selection, page);
         // An empty container below a denied node is not shown by itself.
         let is_empty = |tree: &Option<DataTree>| {
             let mut nodes = tree.iter().flat_map(|tree| &tree.nodes);
@@ -314,7 +324,7 @@ impl Reading<'_> {
         let expected =
             expected.filter(|_| is_stored || place.is_empty() || self.naive.reads(place));
         let what = format!(
-            "{} with {selection:?} in {}\nvisible {}",
+            "{} with {selection:?} {page:?} in {}\nvisible {}",
             path.to_instance_identifier(schema),
             self.what,
             show(schema, &self.visible)
@@ -454,11 +464,12 @@ impl Run<'_> {
             let model = self.model.clone();
             let path = self.generator().path(&model);
             let selection = self.selection(&path, rules.is_closed);
+            let page = self.page(&path);
             // Positions count entries that are not shown too.
             let mut steps = path.steps.iter();
             if !steps.any(|step| matches!(step.keys, Keys::Position(_))) {
                 let place = place_of(&schema, &model, &path).unwrap_or_default();
-                reading.compare(&path, &place, &selection);
+                reading.compare(&path, &place, (&selection, page.as_ref()));
             }
         }
     }
@@ -468,17 +479,6 @@ impl Run<'_> {
         // A denied entry of which only defaults are permitted is not shown if they are trimmed.
         if is_closed && self.random.random_bool(0.3) {
             selection.with_defaults = WithDefaults::Trim;
-        }
-        let is_list = path
-            .steps
-            .last()
-            .is_some_and(|step| is_whole(self.schema.node(step.node), &step.keys));
-        if is_list && self.random.random_bool(0.7) {
-            selection.page = Some(Page {
-                after: None,
-                offset: self.random.random_range(0..3),
-                limit: self.random.random_range(1..4),
-            });
         }
         if !is_closed {
             return selection;
@@ -500,6 +500,15 @@ impl Run<'_> {
             selection.fields = Fields::parse(&self.schema, path.target(), &text).ok();
         }
         selection
+    }
+
+    fn page(&mut self, path: &InstancePath) -> Option<Page> {
+        let step = path.steps.last()?;
+        let is_list = is_whole(self.schema.node(step.node), &step.keys);
+        (is_list && self.random.random_bool(0.7)).then(|| Page {
+            offset: self.random.random_range(0..3),
+            limit: self.random.random_range(1..4),
+        })
     }
 
     fn compare_commit(&mut self, rules: &Rules) {

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use espalier_keyspace::Driver;
 use espalier_store::{
-    CommitOptions, Datastore, Edit, Error, LoadMode, LoadOptions, LoadReport, Selection, Store,
-    SystemClock, Tree, View,
+    CommitOptions, Datastore, Edit, Error, LoadMode, LoadOptions, LoadReport, PageNames,
+    PageParameters, Selection, Store, SystemClock, Tree, View,
 };
 use espalier_testkit::documents::json_document_with;
 use espalier_yang::data::{
-    DataTree, MetadataMode, ParseOptions, PrintOptions, Root, TreeBuilder, json,
+    Annotation, Annotations, DataTree, Mark, MetadataMode, ParseOptions, PrintOptions, Root, Stop,
+    TreeBuilder, json,
 };
 use espalier_yang::schema::{ModuleSource, SchemaSource};
-use espalier_yang::{ErrorTag, InstancePath, Schema, Sink};
+use espalier_yang::{ErrorTag, InstancePath, NodeId, Schema, Sink, Value};
 
 pub const MODEL: &str = include_str!("../model/model.yang");
 pub const SORTED: &str = include_str!("../model/sorted.yang");
@@ -74,6 +75,72 @@ pub fn read(view: &View, path: &InstancePath, selection: &Selection) -> Option<D
     let tree = builder.finish().unwrap();
     assert!(is_there || tree.nodes.is_empty());
     is_there.then_some(tree)
+}
+
+/// A page of entries.
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub offset: u64,
+    pub limit: u64,
+}
+
+/// The result of a read of a page, or of everything without one; nothing for an offset beyond the last entry.
+pub fn read_page(
+    view: &View,
+    path: &InstancePath,
+    selection: &Selection,
+    page: Option<&Page>,
+) -> Option<DataTree> {
+    let Some(page) = page else {
+        return read(view, path, selection);
+    };
+    let mut parameters = PageParameters::default();
+    let values = [("offset", page.offset), ("limit", page.limit)];
+    for (name, value) in values {
+        parameters.set(name, &value.to_string()).unwrap();
+    }
+    let request = parameters.request(view.schema(), path, &PageNames::Modules);
+    let request = request.unwrap().expect("a page");
+    let mut builder = TreeBuilder::new();
+    match view.read_page(path, &request, selection, &mut Unannotated(&mut builder)) {
+        Ok(_) => builder.finish().ok().filter(|tree| !tree.nodes.is_empty()),
+        Err(error) => {
+            assert!(
+                format!("{error:?}").contains("offset-out-of-range"),
+                "{error:?}"
+            );
+            None
+        }
+    }
+}
+
+/// Leaves out the metadata of pages.
+struct Unannotated<'a>(&'a mut TreeBuilder);
+
+impl Sink for Unannotated<'_> {
+    fn open(&mut self, node: NodeId, mark: Mark) -> Result<(), Stop> {
+        self.0.open(node, mark)
+    }
+
+    fn leaf(&mut self, node: NodeId, value: Value, mark: Mark) -> Result<(), Stop> {
+        self.0.leaf(node, value, mark)
+    }
+
+    fn any(&mut self, node: NodeId, json: &str, mark: Mark) -> Result<(), Stop> {
+        self.0.any(node, json, mark)
+    }
+
+    fn close(&mut self, mark: Mark) -> Result<(), Stop> {
+        self.0.close(mark)
+    }
+
+    fn annotate(&mut self, mut annotations: Annotations) -> Result<(), Stop> {
+        annotations.retain(|one| !matches!(one, Annotation::Other(..)));
+        match annotations.is_empty() {
+            true => Ok(()),
+            false => self.0.annotate(annotations),
+        }
+    }
 }
 
 pub fn read_all(tree: &Tree) -> DataTree {

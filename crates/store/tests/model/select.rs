@@ -1,12 +1,13 @@
 //! Selections from the naive tree.
 
-use espalier_store::{Content as ContentOf, Page, Selection, WithDefaults};
+use espalier_store::{Content as ContentOf, Selection, WithDefaults};
 use espalier_yang::data::{Annotation, Content, DataNode, DataTree};
 use espalier_yang::path::Selection as Wanted;
 use espalier_yang::schema::Node;
 use espalier_yang::{InstancePath, Keys, NodeId, Schema};
 
-use crate::reference::{below, entry_keys, find, has_content, is_leaf};
+use crate::fixture::Page;
+use crate::reference::{below, find, has_content, is_leaf};
 
 /// The result of reading `path`; `None` if the target does not exist. Pages of entries are taken from
 /// `order`, which is every entry of the target in the order of the store.
@@ -14,10 +15,14 @@ pub fn select(
     schema: &Schema,
     tree: &DataTree,
     path: &InstancePath,
-    selection: &Selection,
+    (selection, page): (&Selection, Option<&Page>),
     order: &[DataNode],
 ) -> Option<DataTree> {
-    let reader = Reader { schema, selection };
+    let reader = Reader {
+        schema,
+        selection,
+        page,
+    };
     let Some(step) = path.steps.last() else {
         let whole = DataNode::new(NodeId(u32::MAX), Content::Inner(tree.nodes.clone()));
         let nodes = reader.children(None, &whole, 1, false);
@@ -27,8 +32,8 @@ pub fn select(
     let nodes = match find(schema, tree, path) {
         Some(found) if is_whole(node, &step.keys) => {
             let mut found: Vec<DataNode> = found.into_iter().cloned().collect();
-            if let Some(page) = &selection.page {
-                found = paged(schema, order, page);
+            if let Some(page) = page {
+                found = paged(order, page);
             }
             found.retain(|_| reader.may_show(node));
             found.iter().map(|one| reader.target(one)).collect()
@@ -43,21 +48,15 @@ pub fn is_whole(node: &Node, keys: &Keys) -> bool {
     *keys == Keys::None && (node.is_list() || node.is_leaf_list())
 }
 
-fn paged(schema: &Schema, order: &[DataNode], page: &Page) -> Vec<DataNode> {
-    let mut rest = order;
-    if let Some(Keys::Values(after)) = &page.after {
-        let found = order
-            .iter()
-            .position(|one| entry_keys(schema, one) == *after);
-        rest = found.map_or(&[], |found| &order[found + 1..]);
-    }
-    let rest = rest.iter().skip(page.offset as usize);
+fn paged(order: &[DataNode], page: &Page) -> Vec<DataNode> {
+    let rest = order.iter().skip(page.offset as usize);
     rest.take(page.limit as usize).cloned().collect()
 }
 
 struct Reader<'a> {
     schema: &'a Schema,
     selection: &'a Selection,
+    page: Option<&'a Page>,
 }
 
 impl Reader<'_> {
@@ -98,10 +97,8 @@ impl Reader<'_> {
         if !is_default || defaults.is_empty() {
             return None;
         }
-        match &self.selection.page {
-            Some(page) if is_whole(node, &path.steps.last()?.keys) => {
-                Some(paged(self.schema, &defaults, page))
-            }
+        match self.page {
+            Some(page) if is_whole(node, &path.steps.last()?.keys) => Some(paged(&defaults, page)),
             _ => Some(defaults),
         }
     }
@@ -200,6 +197,7 @@ impl Reader<'_> {
         let reader = Reader {
             schema: self.schema,
             selection: &selection,
+            page: None,
         };
         let children = reader.children(Some(data.node), data, 1, wanted == Wanted::Whole);
         children.iter().any(|child| !self.is_state_key(child.node))

@@ -15,18 +15,27 @@ pub(super) const WITH_DEFAULTS: (&str, &str) = (
     "urn:ietf:params:xml:ns:netconf:default:1.0",
 );
 pub(super) const ORIGIN: (&str, &str) = ("ietf-origin", "urn:ietf:params:xml:ns:yang:ietf-origin");
+/// The metadata of pages (draft-ietf-netconf-list-pagination §4).
+pub(super) const LIST_PAGINATION: (&str, &str) = (
+    "ietf-list-pagination",
+    "urn:ietf:params:xml:ns:yang:ietf-list-pagination",
+);
 /// RFC 6243 §6 uses this namespace for the attribute; the module has another.
 pub(super) const WITH_DEFAULTS_MODULE: &str =
     "urn:ietf:params:xml:ns:yang:ietf-netconf-with-defaults";
 
 /// The annotations with predefined semantics, which need not be defined by a module of the schema.
-const OWN: [(&str, &str); 6] = [
+const OWN: [(&str, &str); 10] = [
     (NETCONF.0, "operation"),
     (YANG.0, "insert"),
     (YANG.0, "key"),
     (YANG.0, "value"),
     (WITH_DEFAULTS.0, "default"),
     (ORIGIN.0, "origin"),
+    (LIST_PAGINATION.0, "remaining"),
+    (LIST_PAGINATION.0, "next"),
+    (LIST_PAGINATION.0, "previous"),
+    (LIST_PAGINATION.0, "locale"),
 ];
 
 // Checked in every document of a user, as a server does: docs/decisions/0024.
@@ -50,7 +59,21 @@ pub(super) fn check_defined(schema: &Schema, module: &str, name: &str) -> Result
 pub(super) fn is_boolean(module: &str, name: &str) -> Option<bool> {
     match (module, name) {
         (module, "default") if module == WITH_DEFAULTS.0 => Some(true),
+        // A number, or “unknown”.
+        (module, "remaining") if module == LIST_PAGINATION.0 => None,
         pair => OWN.contains(&pair).then_some(false),
+    }
+}
+
+/// Returns whether JSON writes the value of an annotation as a number.
+pub(super) fn is_number(annotation: &Annotation) -> bool {
+    match annotation {
+        Annotation::Other(module, name, value) => {
+            **module == *LIST_PAGINATION.0
+                && **name == *"remaining"
+                && value.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        _ => false,
     }
 }
 
@@ -140,7 +163,7 @@ fn operation_name(operation: Operation) -> &'static str {
 
 /// The module of an annotation namespace, for modules that need not be in the schema.
 pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
-    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
+    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN, LIST_PAGINATION];
     match modules.iter().find(|(_, uri)| *uri == namespace) {
         Some((module, _)) => Some(module),
         None if namespace == WITH_DEFAULTS_MODULE => Some(WITH_DEFAULTS.0),
@@ -150,7 +173,7 @@ pub(super) fn module_of_namespace(namespace: &str) -> Option<&'static str> {
 
 /// The XML namespace of the annotations of a module.
 pub(super) fn namespace_of_module<'s>(schema: &'s Schema, module: &str) -> Option<&'s str> {
-    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN];
+    let modules = [NETCONF, YANG, WITH_DEFAULTS, ORIGIN, LIST_PAGINATION];
     match modules.iter().find(|(name, _)| *name == module) {
         Some((_, namespace)) => Some(namespace),
         None => schema

@@ -177,6 +177,12 @@ impl Envelope {
         name: "config",
         ..Self::NETCONF_DATA
     };
+    /// `xml-list`, which has no namespace (draft-ietf-netconf-list-pagination-rc §3.2).
+    pub const XML_LIST: Self = Self {
+        module: "",
+        namespace: "",
+        name: "xml-list",
+    };
     /// The envelopes that [`Root::Datastore`] recognises.
     pub const ALL: [Self; 3] = [
         Self::RESTCONF_DATA,

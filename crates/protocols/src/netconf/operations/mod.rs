@@ -21,6 +21,7 @@ mod filter;
 mod invoke;
 mod large;
 mod output;
+mod pages;
 mod parameters;
 mod partial_lock;
 mod read;

@@ -17,6 +17,12 @@ pub(super) const NMDA_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-netcon
 /// The namespace of the identities of datastores (RFC 8342).
 const DATASTORES_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-datastores";
 
+/// The namespace of `list-pagination` (draft-ietf-netconf-list-pagination-nc).
+pub(super) const PAGINATION_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-list-pagination-nc";
+
+/// The parameter with the parameters of a page.
+pub(super) const PAGINATION: &str = "list-pagination";
+
 /// The parameters that may be there more than once.
 const LISTS: [&str; 3] = ["negated-origin-filter", "origin-filter", "select"];
 
@@ -37,7 +43,8 @@ impl<'m> Parameters<'m> {
             let is_own = child.namespace == operation.namespace || child.namespace.is_empty();
             let is_known = match child.namespace.as_str() {
                 WITH_DEFAULTS_NAMESPACE => child.name == "with-defaults",
-                _ => is_own && names.contains(&child.name.as_str()),
+                PAGINATION_NAMESPACE => child.name == PAGINATION && names.contains(&PAGINATION),
+                _ => is_own && child.name != PAGINATION && names.contains(&child.name.as_str()),
             };
             if !is_known {
                 let message = format!("“{}” is no parameter of {}", child.name, operation.name);

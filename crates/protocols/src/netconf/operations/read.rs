@@ -8,7 +8,8 @@ use espalier_yang::data::{Origin, PrintOptions, xml};
 
 use super::filter::{nmda_filter, request_filter};
 use super::output::{Output, Result};
-use super::parameters::{NMDA_NAMESPACE, Parameters, invalid};
+use super::pages::PageElement;
+use super::parameters::{NMDA_NAMESPACE, PAGINATION, Parameters, invalid};
 use crate::netconf::message::{Element, Reply};
 
 pub(super) fn get<W: Write>(
@@ -16,7 +17,7 @@ pub(super) fn get<W: Write>(
     operation: &Element<'_>,
     reply: &mut Reply<W>,
 ) -> Result<Output> {
-    let parameters = Parameters::of(operation, &["filter"])?;
+    let parameters = Parameters::of(operation, &["filter", PAGINATION])?;
     let selection = Selection {
         with_defaults: parameters.with_defaults()?,
         ..Selection::default()
@@ -24,7 +25,7 @@ pub(super) fn get<W: Write>(
     let of = running.sibling(Datastore::Operational)?;
     let declaration = reply.declaration();
     let filter = request_filter(&parameters)?;
-    write_data(&of, (&filter, &selection), declaration, reply)
+    write_data(&of, (&filter, selection, &parameters), declaration, reply)
 }
 
 pub(super) fn get_config<W: Write>(
@@ -32,7 +33,7 @@ pub(super) fn get_config<W: Write>(
     operation: &Element<'_>,
     reply: &mut Reply<W>,
 ) -> Result<Output> {
-    let parameters = Parameters::of(operation, &["source", "filter"])?;
+    let parameters = Parameters::of(operation, &["source", "filter", PAGINATION])?;
     let of = parameters.datastore(running, "source")?;
     let selection = Selection {
         content: Content::Config,
@@ -41,7 +42,7 @@ pub(super) fn get_config<W: Write>(
     };
     let declaration = reply.declaration();
     let filter = request_filter(&parameters)?;
-    write_data(&of, (&filter, &selection), declaration, reply)
+    write_data(&of, (&filter, selection, &parameters), declaration, reply)
 }
 
 pub(super) fn get_data<W: Write>(
@@ -59,6 +60,7 @@ pub(super) fn get_data<W: Write>(
         "max-depth",
         "with-origin",
         "with-defaults",
+        PAGINATION,
     ];
     let parameters = Parameters::of(operation, &names)?;
     let of = parameters.identified_datastore(running)?;
@@ -95,18 +97,25 @@ pub(super) fn get_data<W: Write>(
     };
     let declaration = format!(" xmlns=\"{NMDA_NAMESPACE}\"");
     let filter = nmda_filter(&parameters)?;
-    write_data(&of, (&filter, &selection), &declaration, reply)
+    write_data(&of, (&filter, selection, &parameters), &declaration, reply)
 }
 
 /// Writes what a filter selects of a datastore.
 fn write_data<W: Write>(
     of: &SessionDatastore,
-    (filter, selection): (&RequestFilter, &Selection),
+    (filter, mut selection, parameters): (&RequestFilter, Selection, &Parameters<'_>),
     declaration: &str,
     reply: &mut Reply<W>,
 ) -> Result<Output> {
     // An error comes before the begin of the data.
-    let parts = of.filtered(filter, selection)?;
+    let pages = PageElement::of(parameters)?;
+    let parts = match &pages {
+        Some(pages) => {
+            selection.sublist_limit = pages.parameters.sublist_limit();
+            pages.parts(of, filter, &selection)?
+        }
+        None => of.filtered(filter, &selection)?,
+    };
     write!(reply.content(), "<data{declaration}>")?;
     send_parts(parts, reply.content())?;
     write!(reply.content(), "</data>")?;

@@ -12,6 +12,7 @@ use crate::overlay::{Changes, Layered, Overlay};
 use crate::tree::history::changes_back_to;
 use crate::tree::locate::TreeState;
 use crate::tree::stamp::{self, Stamp};
+use crate::tree::validate::definition_key;
 use crate::tree::{Tree, View};
 
 impl Tree {
@@ -26,15 +27,15 @@ impl Tree {
         if merged.changes.is_empty() {
             return Ok(View::new(snapshot, compiled, self.id()));
         }
-        let mut overlay = Overlay::with(snapshot, Arc::clone(&merged.changes));
-        if !merged.stamps.is_empty() {
-            overlay = Overlay::over(overlay);
-            merged
-                .stamps
-                .written()
-                .filter_map(|(key, stamp)| Some((key.to_vec(), stamp?.to_vec())))
-                .for_each(|(key, stamp)| overlay.put(key, stamp));
-        }
+        let overlay = Overlay::with(snapshot, Arc::clone(&merged.changes));
+        let mut overlay = Overlay::over(overlay);
+        // Indexes and counts are those of running.
+        overlay.delete(definition_key(self.id()));
+        merged
+            .stamps
+            .written()
+            .filter_map(|(key, stamp)| Some((key.to_vec(), stamp?.to_vec())))
+            .for_each(|(key, stamp)| overlay.put(key, stamp));
         Ok(View::new(Box::new(overlay), compiled, self.id()))
     }
 

@@ -7,6 +7,7 @@
 //! | `plan.rs` | the plan: what is selected, by schema node and keys |
 //! | `plan_subtree.rs`, `plan_path.rs` | plans of subtree filters, and of XPath paths without other predicates than keys |
 //! | `plan_nodes.rs` | the plan of the nodes that any other XPath expression selects |
+//! | `plan_list.rs` | the only list or leaf-list that a plan selects from |
 //! | `reach.rs` | the part of the data of a provider that a plan reads |
 //! | `within.rs` | the part of a plan at and below one instance |
 //!
@@ -21,6 +22,7 @@ mod expression;
 )]
 mod filter;
 mod plan;
+mod plan_list;
 mod plan_nodes;
 mod plan_path;
 mod plan_subtree;
@@ -32,5 +34,7 @@ pub use filter::Filter;
 pub use plan::FILTER_PLAN_NODES_MAX;
 
 pub(in crate::tree) use plan::{ContentCondition, Instance, Plan, PlanId, PlanNode};
+pub(in crate::tree) use plan_list::PlannedList;
 pub(in crate::tree) use plan_nodes::plan_of_nodes;
+pub(in crate::tree) use plan_path::{leading_keys, matches, stays_below};
 pub(in crate::tree) use within::is_leaf;

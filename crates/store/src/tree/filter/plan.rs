@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use espalier_yang::{DataError, ErrorTag, Keys, NodeId, Value};
+use espalier_yang::{DataError, ErrorTag, InstancePath, Keys, NodeId, Value};
 
 use crate::error::Result;
 
@@ -68,6 +68,25 @@ impl Plan {
             plan.select(root);
         }
         plan
+    }
+
+    /// A plan that selects everything at and below a path. A last step without keys stands for all entries.
+    ///
+    /// # Errors
+    /// `too-big` beyond [`FILTER_PLAN_NODES_MAX`].
+    pub fn of_path(path: &InstancePath) -> Result<Self> {
+        let mut plan = Self::default();
+        let mut id = plan.add_root(Vec::new())?;
+        for step in &path.steps {
+            id = plan.child(id, step.node, Instance::Keys(step.keys.clone()))?;
+        }
+        plan.select(id);
+        Ok(plan.sorted())
+    }
+
+    /// Replaces the instances that a node stands for.
+    pub fn set_instance(&mut self, id: PlanId, instance: Instance) {
+        self.nodes[id.0 as usize].instance = instance;
     }
 
     /// The nodes for the datastore.

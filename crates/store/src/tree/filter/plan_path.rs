@@ -197,7 +197,7 @@ impl Planner<'_> {
 }
 
 /// Whether the value of an expression depends on the context node and what is below it only.
-fn stays_below(expr: &Expr) -> bool {
+pub(in crate::tree) fn stays_below(expr: &Expr) -> bool {
     let is_down = |step: &PathStep| {
         let is_down = matches!(
             step.axis,
@@ -230,7 +230,7 @@ fn stays_below(expr: &Expr) -> bool {
 }
 
 /// Whether a node passes a test; `None` if that must be evaluated.
-fn matches(schema: &Schema, node: &Node, test: &NodeTest) -> Option<bool> {
+pub(in crate::tree) fn matches(schema: &Schema, node: &Node, test: &NodeTest) -> Option<bool> {
     let is_in = |module: &str| *schema.module(node.module).name == *module;
     match test {
         NodeTest::Name(module, name) => {
@@ -257,30 +257,79 @@ fn keys_of(schema: &Schema, node: &Node, predicates: &[Expr]) -> Option<Keys> {
     if predicates.is_empty() {
         return Some(Keys::None);
     }
+    let compared = compared_keys(schema, node, predicates);
+    let keys = compared.leading(node)?;
+    compared.is_exact.then_some(Keys::Values(keys))
+}
+
+/// The leading keys of the entries of a list for which an expression can be true, and whether it is true for all of
+/// these.
+pub(in crate::tree) fn leading_keys(
+    schema: &Schema,
+    list: &Node,
+    expr: &Expr,
+) -> (Vec<Value>, bool) {
+    let compared = compared_keys(schema, list, std::slice::from_ref(expr));
+    match compared.leading(list) {
+        Some(keys) => (keys, compared.is_exact),
+        None => (compared.first(list), false),
+    }
+}
+
+/// The keys that predicates compare with values.
+struct ComparedKeys {
+    /// The value of each key, if it is compared with one.
+    values: Vec<Option<Value>>,
+    /// Whether the predicates compare nothing else.
+    is_exact: bool,
+}
+
+impl ComparedKeys {
+    /// The values, if they are of the first keys and, in a list that is not in the order of its keys, of all.
+    fn leading(&self, list: &Node) -> Option<Vec<Value>> {
+        let given = self.first(list);
+        let is_all = given.len() == self.values.iter().flatten().count();
+        (is_all && (given.len() == self.values.len() || !list.is_positional())).then_some(given)
+    }
+
+    /// The values of the first keys, as far as the order of the list has their entries together.
+    fn first(&self, list: &Node) -> Vec<Value> {
+        let given: Vec<Value> = self.values.iter().map_while(Clone::clone).collect();
+        match given.len() == self.values.len() || !list.is_positional() {
+            true => given,
+            false => Vec::new(),
+        }
+    }
+}
+
+fn compared_keys(schema: &Schema, node: &Node, predicates: &[Expr]) -> ComparedKeys {
     let keys = node.keys();
-    let mut values: Vec<Option<Value>> = vec![None; keys.len()];
-    let single = |predicate| std::slice::from_ref(predicate);
+    let mut compared = ComparedKeys {
+        values: vec![None; keys.len()],
+        is_exact: !keys.is_empty(),
+    };
     for predicate in predicates {
         let operands = match predicate {
             Expr::And(operands) => operands.as_slice(),
-            other => single(other),
+            other => std::slice::from_ref(other),
         };
         for operand in operands {
-            let (name, text) = equality(operand)?;
-            let is_named = |&&key: &&NodeId| matches(schema, schema.node(key), name) == Some(true);
-            let key = keys.iter().find(is_named)?;
-            let index = keys.iter().position(|other| other == key)?;
-            let value = literal_value(schema, *key, text)?;
-            if values[index].is_some() {
-                return None;
+            let found = compared_key(schema, keys, operand);
+            match found.filter(|(index, _)| compared.values[*index].is_none()) {
+                Some((index, value)) => compared.values[index] = Some(value),
+                None => compared.is_exact = false,
             }
-            values[index] = Some(value);
         }
     }
-    let given: Vec<Value> = values.iter().map_while(Clone::clone).collect();
-    let is_leading = given.len() == values.iter().flatten().count();
-    let is_entry = given.len() == keys.len();
-    (is_leading && (is_entry || !node.is_positional())).then_some(Keys::Values(given))
+    compared
+}
+
+/// The index and the value of the key that an expression compares for equality.
+fn compared_key(schema: &Schema, keys: &[NodeId], expr: &Expr) -> Option<(usize, Value)> {
+    let (name, text) = equality(expr)?;
+    let is_named = |&key: &NodeId| matches(schema, schema.node(key), name) == Some(true);
+    let index = keys.iter().position(is_named)?;
+    Some((index, literal_value(schema, keys[index], text)?))
 }
 
 /// The child and the literal of `child = 'literal'`, in either order.

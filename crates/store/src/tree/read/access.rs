@@ -10,7 +10,6 @@ use super::super::selection::{Content, Selection};
 use super::first_event::FirstEvent;
 use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
 use super::node_access::NodeAccess;
-use super::page::Paging;
 use super::resource::{read, sends_content};
 use crate::access::{AccessOperation, AccessTable, ActiveConditions, Decision, EntryKeys, Uniform};
 use crate::fragment::{Fragment, Packed, take_entry_value};
@@ -43,6 +42,11 @@ impl<'a> ReadAccess<'a> {
 }
 
 impl ResourceReader<'_> {
+    /// The access rules of the read.
+    pub fn access_table(&self) -> Option<&AccessTable> {
+        self.access.as_ref().map(|access| access.table)
+    }
+
     /// What is shown of the innermost frame.
     pub fn parent_access(&self) -> NodeAccess {
         match (self.frames.last(), &self.access) {
@@ -105,19 +109,24 @@ impl ResourceReader<'_> {
         Ok(access.of_instance(node.id, parent))
     }
 
-    /// Whether anything is shown of an entry of the target list or leaf-list, whose first row is `row`. Pages count only
-    /// such entries.
-    pub fn shows_entry(&mut self, paging: &Paging, entry: &[u8], row: &[u8]) -> ReadResult<bool> {
+    /// Whether anything is shown of an entry of the target list or leaf-list, whose key begins with the `list` bytes of
+    /// the whole list. `row` is a row of it. Pages count only such entries.
+    pub fn shows_entry(
+        &mut self,
+        (node, list): (NodeId, usize),
+        entry: &[u8],
+        row: &[u8],
+    ) -> ReadResult<bool> {
         let state = self.state;
         if self.access.is_none() {
             return Ok(true);
         }
         self.leave_frames(entry)?;
-        let node = state.schema().node(paging.node);
+        let node = state.schema().node(node);
         if node.is_leaf_list() {
             return Ok(self.shows_value(node.id, Some(&take_entry_value(row)?)));
         }
-        match self.access_of(node, entry, paging.list.len())? {
+        match self.access_of(node, entry, list)? {
             None => Ok(false),
             Some(NodeAccess::All | NodeAccess::Allowed) => Ok(true),
             Some(NodeAccess::Denied) => {
@@ -188,7 +197,7 @@ impl ResourceReader<'_> {
     fn sends_content(&self, key: &[u8], selection: &Selection) -> ReadResult<bool> {
         let trail = self.state.trail(key)?.unwrap_or_default();
         let path = self.state.path_of(key, &trail)?;
-        let table = self.access.as_ref().map(|access| access.table);
+        let table = self.access_table();
         Ok(sends_content(
             (self.state, self.sources),
             &path,
@@ -200,7 +209,7 @@ impl ResourceReader<'_> {
     /// Whether anything is shown at a path or below.
     pub fn shows_anything_at(&self, path: &InstancePath) -> ReadResult<bool> {
         let (all, mut first) = (Selection::default(), FirstEvent::default());
-        let table = self.access.as_ref().map(|access| access.table);
+        let table = self.access_table();
         read(self.state, self.sources, path, &all, table, &mut first)?;
         Ok(first.is_found)
     }

@@ -60,6 +60,19 @@ impl ResourceReader<'_> {
         here.active.iter().any(selects)
     }
 
+    /// Whether the filter selects every entry of a list of the innermost frame with everything below it.
+    pub fn names_all_of(&self, list: NodeId) -> bool {
+        let (Some(filter), Some(here)) = (&self.filter, self.filter_here()) else {
+            return false;
+        };
+        let is_all = |id: PlanId| {
+            let node = filter.plan.node(id);
+            node.selects && node.conditions.is_empty() && node.instance == Instance::ALL
+        };
+        let mut active = here.active.iter();
+        active.any(|&id| filter.plan.children_of(id, list).any(is_all))
+    }
+
     /// Whether the filter selects a default of a leaf or leaf-list of the innermost frame.
     pub fn selects_default(&self, node: &Node, value: &Value) -> bool {
         let (Some(filter), Some(here)) = (&self.filter, self.filter_here()) else {

@@ -9,6 +9,7 @@ use super::access::ReadAccess;
 use super::frame_filter::{FilterRead, FrameFilter, Matched};
 use super::node_access::NodeAccess;
 use super::origin::{Source, Sources};
+use super::sublist_count::SublistCount;
 use crate::error::Error;
 use crate::fragment::Packed;
 
@@ -66,6 +67,8 @@ pub(super) struct Frame {
     pub children_found: Vec<NodeId>,
     /// The filter below it.
     pub filter: FrameFilter,
+    /// The entries sent of its lists.
+    pub sublist: SublistCount,
 }
 
 /// A container or list entry to be entered.
@@ -123,6 +126,10 @@ pub(super) struct ResourceReader<'a> {
     pub has_sent: bool,
     /// The filter of the read, if it has one.
     pub filter: Option<FilterRead<'a>>,
+    /// The list of which all entries are sent whatever the limit of sublists: the target.
+    pub paged_list: Option<NodeId>,
+    /// The entries sent of the lists outside of all frames.
+    pub outer_sublist: SublistCount,
 }
 
 impl ResourceReader<'_> {
@@ -179,9 +186,11 @@ impl ResourceReader<'_> {
             origin,
             children_found: Vec::new(),
             filter,
+            sublist: SublistCount::default(),
         });
         match (is_open, shows_itself) {
             (true, _) => {
+                self.count_entry_frame(self.frames.len() - 1)?;
                 self.annotate_origin(sent_origin)?;
                 self.has_sent = true;
                 Ok(self.sink.open(node, Mark::default())?)
@@ -255,8 +264,12 @@ impl ResourceReader<'_> {
         }
         self.has_sent = true;
         let depth = self.selection.depth.unwrap_or(u32::MAX);
-        let unsent = |frame: &&mut Frame| !frame.is_open && frame.depth <= depth;
-        for frame in self.frames.iter_mut().filter(unsent) {
+        for index in 0..self.frames.len() {
+            if self.frames[index].is_open || self.frames[index].depth > depth {
+                continue;
+            }
+            self.count_entry_frame(index)?;
+            let frame = &mut self.frames[index];
             frame.is_open = true;
             if let Some(origin) = frame.sent_origin {
                 self.sink.annotate(vec![Annotation::Origin(origin)])?;
@@ -310,6 +323,7 @@ impl ResourceReader<'_> {
     /// Sends a leaf unconditionally.
     pub fn send(&mut self, node: NodeId, packed: Packed) -> ReadResult<()> {
         self.has_sent = true;
+        self.count_value(node)?;
         match packed {
             Packed::Value(value) => self.sink.leaf(node, value, Mark::default())?,
             Packed::Any(json) => self.sink.any(node, &json, Mark::default())?,

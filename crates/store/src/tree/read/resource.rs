@@ -5,17 +5,17 @@ use espalier_yang::{InstancePath, Keys, Mark, NodeId, Sink};
 
 use super::super::filter::Plan;
 use super::super::locate::{Location, LocationKind, TreeState};
-use super::super::selection::{Content, Page, Selection, WithDefaults};
+use super::super::selection::{Content, Selection, WithDefaults};
 use super::access::ReadAccess;
 use super::first_event::{FirstContent, FirstEvent};
 use super::frame::{Halt, NewFrame, ReadResult, ResourceReader, Stored};
 use super::frame_filter::{FilterRead, FrameFilter, Matched};
 use super::origin::Sources;
-use super::page::Paging;
+use super::sublist_count::SublistCount;
 use crate::access::{AccessOperation, AccessTable};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
-use crate::keys::{put_key_value, take_local_id};
+use crate::keys::take_local_id;
 
 /// The length of the key of a container, or of the whole list of an entry.
 fn list_length(place: &Location) -> Result<usize> {
@@ -108,6 +108,8 @@ pub(in crate::tree) struct FilteredRead<'a> {
     pub plan: &'a Plan,
     pub selection: &'a Selection,
     pub access: Option<&'a AccessTable>,
+    /// The list that a page is of, which the limit of sublists does not apply to.
+    pub paged_list: Option<NodeId>,
 }
 
 impl FilteredRead<'_> {
@@ -124,6 +126,7 @@ impl FilteredRead<'_> {
         let mut reader = target.reader(self.selection, sink);
         reader.is_lazy = true;
         reader.outer_depth = 1;
+        reader.paged_list = self.paged_list;
         reader.filter = Some(FilterRead {
             plan: self.plan,
             root: FrameFilter::default(),
@@ -137,16 +140,21 @@ impl FilteredRead<'_> {
 }
 
 /// The target of a read, and who reads it.
-struct Target<'a> {
-    state: TreeState<'a>,
-    sources: Option<&'a dyn Sources>,
-    path: &'a InstancePath,
-    place: &'a Location,
-    access: Option<&'a AccessTable>,
+#[derive(Clone, Copy)]
+pub(in crate::tree) struct Target<'a> {
+    pub state: TreeState<'a>,
+    pub sources: Option<&'a dyn Sources>,
+    pub path: &'a InstancePath,
+    pub place: &'a Location,
+    pub access: Option<&'a AccessTable>,
 }
 
 impl<'a> Target<'a> {
-    fn reader(&self, selection: &'a Selection, sink: &'a mut dyn Sink) -> ResourceReader<'a> {
+    pub(super) fn reader(
+        &self,
+        selection: &'a Selection,
+        sink: &'a mut dyn Sink,
+    ) -> ResourceReader<'a> {
         let Self {
             state,
             sources,
@@ -175,6 +183,8 @@ impl<'a> Target<'a> {
             access: access.map(|table| access_to_target(table, path)),
             has_sent: false,
             filter: None,
+            paged_list: path.target(),
+            outer_sublist: SublistCount::default(),
         }
     }
 }
@@ -215,7 +225,7 @@ impl ResourceReader<'_> {
 
     fn send_filtered(&mut self, root: &[u8]) -> ReadResult<()> {
         let range = self.enter_root(root)?;
-        self.scan(&range, None)?;
+        self.scan(&range)?;
         match self.reports_defaults {
             true => self.report_absent_roots(),
             false => Ok(()),
@@ -224,7 +234,7 @@ impl ResourceReader<'_> {
 
     fn root_target(&mut self, place: &Location) -> ReadResult<bool> {
         self.outer_depth = 1;
-        self.scan(&KeyRange::prefix(&place.key), None)?;
+        self.scan(&KeyRange::prefix(&place.key))?;
         if self.reports_defaults {
             self.report_absent_roots()?;
         }
@@ -254,7 +264,7 @@ impl ResourceReader<'_> {
             access,
             matched: Matched::default(),
         })?;
-        self.scan(&range, None)?;
+        self.scan(&range)?;
         Ok(true)
     }
 
@@ -322,20 +332,8 @@ impl ResourceReader<'_> {
             return Ok(false);
         }
         let value = self.state.schema().node(node).as_value();
-        let mut defaults = value.map_or(&[][..], |value| &value.defaults);
-        let mut limit = usize::MAX;
-        if let Some(page) = &self.selection.page {
-            if let Some(Keys::Values(after)) = &page.after {
-                let found = defaults
-                    .iter()
-                    .position(|value| after[..] == [value.clone()]);
-                defaults = found.map_or(&[], |found| &defaults[found + 1..]);
-            }
-            let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
-            defaults = defaults.get(offset..).unwrap_or_default();
-            limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-        }
-        for default in defaults.iter().take(limit) {
+        let defaults = value.map_or(&[][..], |value| &value.defaults);
+        for default in defaults {
             if self.shows_value(node, Some(default)) {
                 self.send_default(node, default)?;
             }
@@ -344,7 +342,7 @@ impl ResourceReader<'_> {
     }
 
     /// Whether the defaults of an unset leaf or leaf-list are in use and requested.
-    fn is_default_in_use(&self, node: NodeId, path: &InstancePath) -> ReadResult<bool> {
+    pub fn is_default_in_use(&self, node: NodeId, path: &InstancePath) -> ReadResult<bool> {
         let defaults = self.state.schema().node(node).as_value();
         let has_default = defaults.is_some_and(|value| !value.defaults.is_empty());
         let parent = path.parent().unwrap_or_default();
@@ -414,46 +412,11 @@ impl ResourceReader<'_> {
         node: NodeId,
         path: &InstancePath,
     ) -> ReadResult<bool> {
-        let mut range = KeyRange::strictly_below(&place.key);
+        let range = KeyRange::strictly_below(&place.key);
         if !self.state.any(&range)? {
             return self.default_target(node, path);
         }
-        let paging = match &self.selection.page {
-            None => None,
-            Some(Page {
-                after,
-                offset,
-                limit,
-            }) => {
-                if let Some(keys) = after {
-                    range.start = self.after_entry(&place.key, node, keys)?;
-                }
-                let list = place.key.clone();
-                Some(Paging {
-                    list,
-                    node,
-                    skip: *offset,
-                    remaining: *limit,
-                    end: Vec::new(),
-                })
-            }
-        };
-        self.scan(&range, paging)?;
+        self.scan(&range)?;
         Ok(true)
-    }
-
-    /// The first key after an entry, which need not exist.
-    fn after_entry(&self, list: &[u8], node: NodeId, keys: &Keys) -> ReadResult<Vec<u8>> {
-        let mut entry = list.to_vec();
-        if let Keys::Values(values) = keys {
-            if !self.state.schema().node(node).is_positional() {
-                values
-                    .iter()
-                    .for_each(|value| put_key_value(&mut entry, value));
-            } else if let Some(position) = self.state.position(list, values)? {
-                entry.extend_from_slice(&position);
-            }
-        }
-        Ok(KeyRange::prefix(&entry).end.unwrap_or(entry))
     }
 }

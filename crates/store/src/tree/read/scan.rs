@@ -6,7 +6,6 @@ use espalier_yang::{NodeId, NodeKind};
 
 use super::frame::{NewFrame, ReadResult, ResourceReader, Stored};
 use super::frame_filter::{Child, Match, Skip};
-use super::page::{PageAction, Paging};
 use crate::error::Result;
 use crate::fragment::{Packed, Reader, take_entry_value};
 use crate::keys::{skip_key_values, take_local_id};
@@ -14,30 +13,11 @@ use crate::position::Position;
 
 impl ResourceReader<'_> {
     /// Sends every selected node of a range, and closes all frames.
-    pub fn scan(&mut self, range: &KeyRange, mut paging: Option<Paging>) -> ReadResult<()> {
+    pub fn scan(&mut self, range: &KeyRange) -> ReadResult<()> {
         let state = self.state;
         let mut cursor = state.snapshot.scan(range, Direction::Forward)?;
         let mut skipped = Vec::new();
         while let Some((key, value)) = cursor.next()? {
-            if let Some(paging) = &mut paging {
-                if let Some(entry) = paging.begins_entry(key, &state)?
-                    && !self.shows_entry(paging, &key[..entry], value)?
-                {
-                    match KeyRange::prefix(&key[..entry]).end {
-                        Some(end) => cursor.seek(&end)?,
-                        None => break,
-                    }
-                    continue;
-                }
-                match paging.action(key, &state)? {
-                    PageAction::Read => {}
-                    PageAction::End => break,
-                    PageAction::Skip(end) => {
-                        cursor.seek(&end)?;
-                        continue;
-                    }
-                }
-            }
             match self.visit_key(key, value)? {
                 None => {}
                 Some(Skip::To(next)) => cursor.seek(&next)?,
@@ -79,6 +59,10 @@ impl ResourceReader<'_> {
                 return Ok(Some(
                     self.skip(&key[..after_id], !is_selected && !self.names(child)),
                 ));
+            }
+            if self.is_sublist_full(child) {
+                self.record_child(child);
+                return Ok(Some(Skip::Subtree(after_id)));
             }
             skip_entry(node, &mut rest)?;
             at = key.len() - rest.len();

@@ -84,7 +84,7 @@ pub(crate) enum Indexes {
 }
 
 /// Visits the key and the value of an entry.
-type VisitPair<'v> = dyn FnMut(&[u8], &[u8]) -> Visit<Error> + 'v;
+pub(in crate::tree) type VisitPair<'v> = dyn FnMut(&[u8], &[u8]) -> Visit<Error> + 'v;
 
 type CachedFragment<'a> = (NodeRef, Option<Cow<'a, [u8]>>);
 
@@ -156,8 +156,13 @@ impl<'a> StoreInstances<'a> {
         self.scan_entries(list, node, &range, Direction::Forward, visit)
     }
 
+    /// The entry of a list with this key.
+    pub fn entry_at(&self, parent: &NodeRef, list: NodeId, key: &[u8]) -> NodeRef {
+        NodeRef::new(key.to_vec(), Some(list), Some(parent.clone()))
+    }
+
     /// As [`Self::scan`], for a range of keys. Backward, the value is that of a key inside the entry.
-    fn scan_entries(
+    pub fn scan_entries(
         &self,
         list: &[u8],
         node: NodeId,

@@ -149,9 +149,9 @@ fn pages() -> Case {
         .ok(page("/orchard:c/u", 1, 1))
         .ok(page("/orchard:c/w", 1, 5))
         .ok(page("/orchard:tree", 2, 1))
-        .ok(page("/orchard:tree", 9, 1))
-        .fails("invalid-value", page("/orchard:c", 0, 1))
-        .fails("invalid-value", page("/orchard:tree=oak", 0, 1))
+        .fails("invalid-value", page("/orchard:tree", 9, 1))
+        .fails("operation-not-supported", page("/orchard:c", 0, 1))
+        .fails("operation-not-supported", page("/orchard:tree=oak", 0, 1))
 }
 
 fn together() -> Case {

@@ -89,6 +89,15 @@ impl<'s, W: Write> Printer<'s, W> {
         self.schema = schema;
     }
 
+    /// Completes a top-level list or leaf-list: without an entry, it is an empty array.
+    pub fn end_list(&mut self, list: NodeId) {
+        self.end_array();
+        if !self.frames[self.depth - 1].has_members {
+            self.name(list, b"");
+            self.buffer.extend_from_slice(b"[]");
+        }
+    }
+
     /// Ends the document. Returns the flushed writer, or the error, including one during an earlier event.
     pub fn finish(mut self) -> Result<W, PrintError> {
         if let Some(failure) = self.failure {
@@ -216,6 +225,9 @@ impl<'s, W: Write> Printer<'s, W> {
             self.colon();
             match annotation {
                 Annotation::Default => self.buffer.extend_from_slice(b"true"),
+                other if metadata::is_number(other) => {
+                    self.buffer.extend_from_slice(value.as_bytes());
+                }
                 _ => write_string(&mut self.buffer, value),
             }
         }

@@ -35,6 +35,7 @@ impl<'s> Prefixes<'s> {
             "ietf-netconf" => "nc",
             "ietf-netconf-with-defaults" => "wd",
             "ietf-origin" => "or",
+            "ietf-list-pagination" => "lp",
             module => module,
         };
         self.of(customary, namespace.into())

@@ -51,7 +51,9 @@ impl<'s, W: Write> Printer<'s, W> {
         if let Some(envelope) = options.envelope {
             printer.buffer.push(b'<');
             printer.buffer.extend_from_slice(envelope.name.as_bytes());
-            write_attribute(&mut printer.buffer, "xmlns", envelope.namespace);
+            if !envelope.namespace.is_empty() {
+                write_attribute(&mut printer.buffer, "xmlns", envelope.namespace);
+            }
             printer.tag = Tag::Begun;
         }
         printer
