@@ -9,6 +9,7 @@
 //! | [`session`] | sessions: who makes requests |
 //! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
 //! | [`Door`] | logins, and changes of users and tokens, with their audit records |
+//! | [`Login`] | the logins of connections, which end when their users are removed |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
 //! | [`notifications`] | event streams, their log, subscriptions |
@@ -28,6 +29,7 @@ mod logins;
 mod merge_patch;
 pub mod modules;
 pub mod notifications;
+mod open_logins;
 pub mod operations;
 pub mod providers;
 pub mod server_state;
@@ -42,4 +44,5 @@ pub use datastore::{
 };
 pub use denied::DeniedCounters;
 pub use logins::Door;
+pub use open_logins::{Login, OpenLogin};
 pub use service::{AccessControl, LoginPolicy, Service};

@@ -21,6 +21,7 @@ use crate::identity::{
 use crate::notifications::{
     ConfirmEvent, EstablishedSubscriptions, EventContext, ServiceNotifications,
 };
+use crate::open_logins::OpenLogins;
 use crate::operations::Operations;
 use crate::providers::ProviderConnections;
 use crate::server_state::{
@@ -53,6 +54,7 @@ struct Inner {
     audit: ServiceLog,
     /// Those in the name of a user, and all others.
     failed_logins: [FailedLogins; 2],
+    open_logins: OpenLogins,
     denied: Arc<DeniedRequests>,
     operations: Arc<Operations>,
     providers: ProviderConnections,
@@ -129,6 +131,7 @@ impl Service {
                 sessions,
                 audit,
                 failed_logins: Default::default(),
+                open_logins: OpenLogins::default(),
                 denied,
                 operations: Arc::default(),
                 providers: ProviderConnections::default(),
@@ -223,6 +226,10 @@ impl Service {
             true => &self.inner.failed_logins[0],
             false => &self.inner.failed_logins[1],
         }
+    }
+
+    pub(crate) fn open_logins(&self) -> &OpenLogins {
+        &self.inner.open_logins
     }
 
     /// Authenticates a client. Blocks: it may compute a password hash or read from the engine.

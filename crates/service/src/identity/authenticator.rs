@@ -95,6 +95,15 @@ impl Authenticator {
         Arc::clone(&self.users.read())
     }
 
+    /// Whether a user can log in with some password.
+    pub(crate) fn can_have_password(&self, name: &str) -> bool {
+        let users = self.users();
+        match users.get(name) {
+            Some(user) => users.accepts_passwords() && user.password.is_some(),
+            None => self.has_external_passwords(),
+        }
+    }
+
     /// The stored tokens.
     pub fn tokens(&self) -> &TokenStore {
         &self.tokens

@@ -155,7 +155,6 @@ impl<R: SessionRunner> TransportContext<R> {
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
     {
-        connection.set_authenticated();
         let Some(session) = self.admit_session(caller, door) else {
             return;
         };

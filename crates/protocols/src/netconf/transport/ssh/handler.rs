@@ -59,10 +59,9 @@ impl<R: SessionRunner> SshHandler<R> {
     }
 
     async fn log_in(&mut self, credentials: Credentials) -> Auth {
-        let caller = log_in(self.context.service(), credentials, self.door()).await;
-        match caller {
+        let (service, door) = (self.context.service(), self.door());
+        match log_in(service, credentials, door, &self.connection).await {
             Some(caller) => {
-                self.connection.set_authenticated();
                 self.caller = Some(caller);
                 Auth::Accept
             }

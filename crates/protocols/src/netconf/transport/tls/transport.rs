@@ -37,6 +37,7 @@ impl<R: SessionRunner> TlsTransport<R> {
         &self,
         stream: ClosableStream<TcpStream>,
         door: Door,
+        connection: &Connection,
     ) -> Option<(Caller, TlsStream<ClosableStream<TcpStream>>)> {
         let handshake = self.acceptor.accept(stream);
         let stream = match timeout(self.context.limits().login_grace, handshake).await {
@@ -53,7 +54,7 @@ impl<R: SessionRunner> TlsTransport<R> {
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let chain = chain.iter().map(|certificate| certificate.to_vec());
         let credentials = Credentials::Certificate(chain.collect());
-        let caller = log_in(self.context.service(), credentials, door).await?;
+        let caller = log_in(self.context.service(), credentials, door, connection).await?;
         Some((caller, stream))
     }
 
@@ -90,7 +91,7 @@ impl<R: SessionRunner> NetworkTransport for TlsTransport<R> {
             peer: connection.peer(),
         };
         let stream = ClosableStream::new(stream, connection.signal());
-        let Some((caller, stream)) = self.log_in(stream, door).await else {
+        let Some((caller, stream)) = self.log_in(stream, door, &connection).await else {
             return;
         };
         let session = self
