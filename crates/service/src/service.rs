@@ -24,6 +24,7 @@ use crate::notifications::{
 use crate::open_logins::OpenLogins;
 use crate::operations::Operations;
 use crate::providers::ProviderConnections;
+use crate::server_presence::ServerPresence;
 use crate::server_state::{
     DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources, StateStore,
 };
@@ -55,6 +56,7 @@ struct Inner {
     /// Those in the name of a user, and all others.
     failed_logins: [FailedLogins; 2],
     open_logins: OpenLogins,
+    presence: ServerPresence,
     denied: Arc<DeniedRequests>,
     operations: Arc<Operations>,
     providers: ProviderConnections,
@@ -132,6 +134,7 @@ impl Service {
                 audit,
                 failed_logins: Default::default(),
                 open_logins: OpenLogins::default(),
+                presence: ServerPresence::default(),
                 denied,
                 operations: Arc::default(),
                 providers: ProviderConnections::default(),
@@ -226,6 +229,10 @@ impl Service {
             true => &self.inner.failed_logins[0],
             false => &self.inner.failed_logins[1],
         }
+    }
+
+    pub(crate) fn presence(&self) -> &ServerPresence {
+        &self.inner.presence
     }
 
     pub(crate) fn open_logins(&self) -> &OpenLogins {
@@ -489,6 +496,6 @@ impl EventContext for Inner {
     }
 }
 
-fn no_random_bytes(error: RandomError) -> Error {
+pub(crate) fn no_random_bytes(error: RandomError) -> Error {
     Error::data(ErrorTag::OperationFailed, error.to_string())
 }

@@ -36,15 +36,13 @@ pub(super) async fn run<C>(server: &Arc<Inner>, connection: C, peer: NetconfPeer
 where
     C: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let started = server.service.sessions().totals().started.0;
     let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
     let opened = server.service.sessions().open(NewSession {
         caller: peer.caller,
         transport: peer.transport,
         peer: peer.address,
         kind: SessionKind::Connection,
-        // Another process, or an earlier one, has other names.
-        name: format!("netconf-{started}-{}-{number}", std::process::id()),
+        name: server.service.connection_session_name(number),
     });
     let session = match opened {
         Ok(session) => session,

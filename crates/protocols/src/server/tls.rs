@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use rustls::RootCertStore;
 use rustls::ServerConfig;
 use rustls::server::WebPkiClientVerifier;
@@ -43,21 +44,39 @@ pub enum TlsError {
     Authorities(#[from] rustls::server::VerifierBuilderError),
 }
 
-/// The TLS configuration of a server.
+/// The TLS configuration of a server. Clones share it, so that it can be replaced while the server runs.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The configuration.
-    pub(crate) config: Arc<ServerConfig>,
+    current: Arc<RwLock<Arc<TlsConfig>>>,
+}
+
+/// A configuration.
+#[derive(Debug)]
+pub(crate) struct TlsConfig {
+    pub server: Arc<ServerConfig>,
     /// The certificate of the server, which names its hosts.
-    pub(super) certificate: CertificateDer<'static>,
+    pub certificate: CertificateDer<'static>,
     /// The authorities of client certificates.
-    client_authorities: Vec<CertificateDer<'static>>,
+    pub client_authorities: Vec<CertificateDer<'static>>,
 }
 
 impl Tls {
     /// The authorities of client certificates, in DER; none if clients need no certificate.
-    pub fn client_authorities(&self) -> impl Iterator<Item = &[u8]> {
-        self.client_authorities.iter().map(|one| &one[..])
+    pub fn client_authorities(&self) -> Vec<Vec<u8>> {
+        let config = self.config();
+        let authorities = config.client_authorities.iter();
+        authorities.map(|one| one.to_vec()).collect()
+    }
+
+    /// Replaces the configuration for the connections that are accepted from now on.
+    pub fn replace(&self, other: &Self) {
+        let config = other.config();
+        *self.current.write() = config;
+    }
+
+    /// The configuration at present.
+    pub(crate) fn config(&self) -> Arc<TlsConfig> {
+        Arc::clone(&self.current.read())
     }
 }
 
@@ -91,10 +110,13 @@ pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
     let certificate = certificate.ok_or_else(|| TlsError::Empty(files.certificate.clone()))?;
     let mut config = builder.with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Tls {
-        config: Arc::new(config),
+    let config = TlsConfig {
+        server: Arc::new(config),
         certificate,
         client_authorities,
+    };
+    Ok(Tls {
+        current: Arc::new(RwLock::new(Arc::new(config))),
     })
 }
 

@@ -155,9 +155,9 @@ fn over_tls_with_the_failed_check_in_the_audit_log() {
     pki.client("maria");
     pki.client_of_other("foreign");
     let tls = pki.tls();
-    let authorities = tls.client_authorities().map(<[u8]>::to_vec).collect();
+    let authorities = tls.client_authorities();
     let mut server = Server::silent(service(&[], authorities), limits(), folder);
-    let transport = TlsTransport::new(server.context.clone(), &tls);
+    let transport = TlsTransport::new(server.context.clone(), tls);
     let call_home = CallHome::new(server.context.clone(), None, transport);
     let client = client(vec![endpoint(Protocol::Tls, port)]);
     call_home.check(&client).unwrap();

@@ -78,9 +78,8 @@ fn those_of_a_certificate_end_when_its_name_changes() {
     pki.client("maria");
     let mut client = OpenSsl::connect(server.address.port(), &pki.certificate("maria"));
     assert_eq!(client.line(), "hello maria netconf-tls 127.0.0.1");
-    let tls = pki.tls();
-    let authority = tls.client_authorities().next().unwrap();
-    let fingerprint = Fingerprint::of(authority).to_string();
+    let authority = pki.tls().client_authorities().remove(0);
+    let fingerprint = Fingerprint::of(&authority).to_string();
     let map = |name: &str| {
         let entry = json!({
             "id": 1,

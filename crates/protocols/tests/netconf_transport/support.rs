@@ -167,9 +167,9 @@ impl Server {
     /// A server over TLS.
     pub fn tls(limits: TransportLimits, pki: &Pki, folder: TempDir) -> Self {
         let tls = pki.tls();
-        let authorities = tls.client_authorities().map(<[u8]>::to_vec).collect();
+        let authorities = tls.client_authorities();
         let mut server = Self::silent(service(&[], authorities), limits, folder);
-        let transport = TlsTransport::new(server.context.clone(), &tls);
+        let transport = TlsTransport::new(server.context.clone(), tls);
         server.listen(transport.expect("authorities"));
         server
     }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ use crate::commands::serve::listen_options::{self, ListenOptions, intake_config,
 use crate::commands::serve::login;
 use crate::commands::serve::netconf::{NetconfListeners, ServedNetconf};
 use crate::commands::serve::netconf_options::NetconfOptions;
+use crate::commands::serve::reload::Reload;
 use crate::commands::serve::unix_socket::UnixSocket;
 use crate::commands::{
     datastore_routes, notifications, provider_routes, schema_and_edit_routes, version_routes,
@@ -112,13 +114,13 @@ pub struct Serve {
 
 impl Serve {
     /// Serves until a signal arrives.
-    pub fn run(&self, settings: Settings) -> Result<()> {
+    pub fn run(&self, settings: Settings, file: Option<&Path>) -> Result<()> {
         let flags = self.listen_options.over(Settings::from(&self.access));
         let flags = self.netconf_options.over(flags);
         let settings = Settings {
             // All datastores are served.
             datastore: None,
-            ..flags.over(settings)
+            ..flags.clone().over(settings)
         };
         if settings.server.is_some() {
             return Err(Failure::usage("serve needs a store, not a server")
@@ -136,7 +138,8 @@ impl Serve {
         let served = ServedStore::open(&settings)?;
         let service = {
             let (store, tree) = (&served.store, served.tree.as_ref());
-            let authorities = client_authorities(config.tls.as_ref(), netconf.as_ref());
+            let of_netconf = netconf.as_ref().and_then(NetconfListeners::tls);
+            let authorities = client_authorities(config.tls.as_ref(), of_netconf);
             login::service(&settings, authorities, store, tree)?
         };
         serve::audit::start(&service, &settings)?;
@@ -160,6 +163,17 @@ impl Serve {
                 netconf.map(serve).transpose()?
             },
         };
+        let reload = Reload {
+            flags,
+            file: file.map(Path::to_path_buf),
+            service: service.clone(),
+            tls: config.tls.clone(),
+            netconf: front_ends.netconf.as_ref().map(ServedNetconf::reloaded),
+        };
+        {
+            let _context = runtime.enter();
+            reload.start()?;
+        }
         let config = server::Config {
             service: Some(service.clone()),
             unix_socket: {
@@ -274,14 +288,13 @@ struct FrontEnds {
 
 /// The authorities of the client certificates of all listeners, in DER.
 fn client_authorities(
-    tls: Option<&server::Tls>,
-    netconf: Option<&NetconfListeners>,
+    of_http: Option<&server::Tls>,
+    of_netconf: Option<&server::Tls>,
 ) -> Vec<Vec<u8>> {
-    let of_http = tls.into_iter().flat_map(server::Tls::client_authorities);
-    let of_netconf = netconf
-        .into_iter()
-        .flat_map(NetconfListeners::client_authorities);
-    let mut all: Vec<Vec<u8>> = of_http.chain(of_netconf).map(<[u8]>::to_vec).collect();
+    let listeners = of_http.into_iter().chain(of_netconf);
+    let mut all: Vec<Vec<u8>> = listeners
+        .flat_map(server::Tls::client_authorities)
+        .collect();
     all.sort_unstable();
     all.dedup();
     all

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use parking_lot::RwLock;
 use russh::server::{Config, run_stream};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
@@ -17,14 +18,22 @@ use crate::netconf::transport::{Connection, NetworkTransport, SessionRunner, Tra
 #[derive(Clone)]
 pub struct SshTransport<R> {
     context: TransportContext<R>,
-    config: Arc<Config>,
+    config: Arc<RwLock<Arc<Config>>>,
 }
 
 impl<R: SessionRunner> SshTransport<R> {
     /// The transport of a server with these host keys.
     pub fn new(context: TransportContext<R>, keys: &HostKeys) -> Self {
         let config = Arc::new(config(keys, context.limits()));
-        Self { context, config }
+        Self {
+            context,
+            config: Arc::new(RwLock::new(config)),
+        }
+    }
+
+    /// Replaces the host keys for the connections that are accepted from now on.
+    pub fn replace_keys(&self, keys: &HostKeys) {
+        *self.config.write() = Arc::new(config(keys, self.context.limits()));
     }
 }
 
@@ -47,11 +56,8 @@ impl<R: SessionRunner> NetworkTransport for SshTransport<R> {
         let stream = ClosableStream::new(stream, &signal);
         let was_authenticated = connection.was_authenticated();
         let handler = SshHandler::new(self.context.clone(), connection);
-        let serve = async {
-            run_stream(Arc::clone(&self.config), stream, handler)
-                .await?
-                .await
-        };
+        let config = Arc::clone(&self.config.read());
+        let serve = async { run_stream(config, stream, handler).await?.await };
         let mut serve = std::pin::pin!(serve);
         let grace = sleep(self.context.limits().login_grace);
         let ended = tokio::select! {

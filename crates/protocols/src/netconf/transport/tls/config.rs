@@ -7,11 +7,12 @@ use rustls::server::NoServerSessionStorage;
 
 use crate::server::Tls;
 
-/// The configuration for NETCONF; `None` if clients need no certificate. Sessions of TLS are not resumed: a resumed one
+/// The configuration for NETCONF at present; `None` if clients need no certificate. Sessions of TLS are not resumed: a resumed one
 /// would keep a certificate that has expired since, and there are no early data.
 pub(super) fn config(tls: &Tls) -> Option<Arc<ServerConfig>> {
-    tls.client_authorities().next()?;
-    let mut config = ServerConfig::clone(&tls.config);
+    let tls = tls.config();
+    tls.client_authorities.first()?;
+    let mut config = ServerConfig::clone(&tls.server);
     // RFC 7589 has no name for ALPN.
     config.alpn_protocols.clear();
     config.session_storage = Arc::new(NoServerSessionStorage {});

@@ -21,15 +21,15 @@ use crate::server::Tls;
 #[derive(Clone)]
 pub struct TlsTransport<R> {
     context: TransportContext<R>,
-    acceptor: TlsAcceptor,
+    tls: Tls,
 }
 
 impl<R: SessionRunner> TlsTransport<R> {
     /// The transport of a server with this certificate; `None` if it has no authorities of client certificates, as every
     /// client must have one (RFC 7589 §4).
-    pub fn new(context: TransportContext<R>, tls: &Tls) -> Option<Self> {
-        let acceptor = TlsAcceptor::from(config(tls)?);
-        Some(Self { context, acceptor })
+    pub fn new(context: TransportContext<R>, tls: Tls) -> Option<Self> {
+        config(&tls)?;
+        Some(Self { context, tls })
     }
 
     /// Completes the handshake, and finds the user of the client's certificate.
@@ -39,7 +39,7 @@ impl<R: SessionRunner> TlsTransport<R> {
         door: Door,
         connection: &Connection,
     ) -> Option<(Caller, TlsStream<ClosableStream<TcpStream>>)> {
-        let handshake = self.acceptor.accept(stream);
+        let handshake = TlsAcceptor::from(config(&self.tls)?).accept(stream);
         let stream = match timeout(self.context.limits().login_grace, handshake).await {
             Ok(accepted) => accepted.map_err(FailedCheck::of),
             Err(_) => Err(FailedCheck::Timeout),
@@ -81,7 +81,7 @@ impl<R: SessionRunner> NetworkTransport for TlsTransport<R> {
     fn with_context(&self, context: TransportContext<R>) -> Self {
         Self {
             context,
-            acceptor: self.acceptor.clone(),
+            tls: self.tls.clone(),
         }
     }
 
