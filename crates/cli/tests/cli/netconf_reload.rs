@@ -43,7 +43,7 @@ fn subject(address: &str) -> String {
 /// The public key of a host.
 fn host_key(address: &str) -> String {
     let (host, port) = address.rsplit_once(':').expect("a port");
-    run(Command::new("ssh-keyscan").args(["-q", "-t", "ed25519", "-p", port, host]))
+    run(Command::new("ssh-keyscan").args(["-t", "ed25519", "-p", port, host]))
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use rustls::RootCertStore;
 use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -58,6 +60,8 @@ pub(crate) struct TlsConfig {
     pub certificate: CertificateDer<'static>,
     /// The authorities of client certificates.
     pub client_authorities: Vec<CertificateDer<'static>>,
+    /// What verifies client certificates; `None` if clients need none.
+    pub client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl Tls {
@@ -91,20 +95,13 @@ pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
         None => Vec::new(),
         Some(path) => certificates(path)?,
     };
-    let builder = match &files.client_authorities {
+    let client_verifier = match &files.client_authorities {
+        None => None,
+        Some(path) => Some(verifier_of(path, &client_authorities, provider)?),
+    };
+    let builder = match &client_verifier {
         None => builder.with_no_client_auth(),
-        Some(path) => {
-            let mut roots = RootCertStore::empty();
-            for certificate in &client_authorities {
-                roots.add(certificate.clone())?;
-            }
-            if roots.is_empty() {
-                return Err(TlsError::Empty(path.clone()));
-            }
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
-            builder.with_client_cert_verifier(verifier)
-        }
+        Some(verifier) => builder.with_client_cert_verifier(Arc::clone(verifier)),
     };
     let certificate = chain.first().cloned();
     let certificate = certificate.ok_or_else(|| TlsError::Empty(files.certificate.clone()))?;
@@ -114,10 +111,28 @@ pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
         server: Arc::new(config),
         certificate,
         client_authorities,
+        client_verifier,
     };
     Ok(Tls {
         current: Arc::new(RwLock::new(Arc::new(config))),
     })
+}
+
+/// What verifies that one of the authorities in a file signed a client certificate.
+fn verifier_of(
+    path: &Path,
+    authorities: &[CertificateDer<'static>],
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in authorities {
+        roots.add(certificate.clone())?;
+    }
+    if roots.is_empty() {
+        return Err(TlsError::Empty(path.to_owned()));
+    }
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    Ok(builder.build()?)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -90,6 +90,12 @@ impl Authenticator {
         *self.certificates.write() = certificates;
     }
 
+    /// Whether the map from certificates to names has the fingerprint of this certificate itself, in DER.
+    pub fn is_pinned(&self, certificate: &[u8]) -> bool {
+        let certificates = Arc::clone(&self.certificates.read());
+        certificates.has_fingerprint_of(certificate)
+    }
+
     /// The users at present.
     pub fn users(&self) -> Arc<Users> {
         Arc::clone(&self.users.read())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use espalier_protocols::server::Tls;
 use espalier_service::Service;
 use espalier_terminal::{Failure, Result};
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::serve::listen_options;
@@ -27,11 +27,12 @@ pub struct Reload {
 }
 
 impl Reload {
-    /// Reloads at each SIGHUP, in a task of the runtime that calls this.
+    /// Reloads at each SIGHUP, in a task of a runtime.
     ///
     /// # Errors
     /// The signal cannot be received.
-    pub fn start(self) -> io::Result<()> {
+    pub fn start(self, runtime: &Runtime) -> io::Result<()> {
+        let _context = runtime.enter();
         let mut hangup = signal(SignalKind::hangup())?;
         let reload = Arc::new(self);
         tokio::spawn(async move {

@@ -88,7 +88,8 @@ Then:
 
 Every anchor is served at /dataspaces/DATASPACE/anchors/ANCHOR; --dataspace and --anchor name the one at /restconf.
 A store without models (statistics or documents only) is served without RESTCONF.
-After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once.")]
+After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once. After SIGHUP it
+reads certificates, authorities, host keys, and netconf-call-home of the configuration file again.")]
 pub struct Serve {
     /// How often expired buckets of statistics are removed
     #[arg(long, value_name = "SECONDS", default_value = "60",
@@ -136,17 +137,8 @@ impl Serve {
         let unix_socket = UnixSocket::bind(&settings)?;
         let netconf = runtime.block_on(NetconfListeners::bind(&settings))?;
         let served = ServedStore::open(&settings)?;
-        let service = {
-            let (store, tree) = (&served.store, served.tree.as_ref());
-            let of_netconf = netconf.as_ref().and_then(NetconfListeners::tls);
-            let authorities = client_authorities(config.tls.as_ref(), of_netconf);
-            login::service(&settings, authorities, store, tree)?
-        };
-        serve::audit::start(&service, &settings)?;
-        roll_back_expired_commits(&service);
-        let stats = open_stats(&served.store)?;
-        refresh_stats_settings(&stats);
-        remove_expired(&stats, Duration::from_secs(self.stats_expiry));
+        let service = service_of(&settings, &served, config.tls.as_ref(), netconf.as_ref())?;
+        let stats = self.start_stats(&served.store)?;
         let intake = Intake::new(intake);
         let mut router = served.router(stats, intake.clone())?;
         router = router.merge(audit::router(service.clone(), intake.clone()));
@@ -170,10 +162,7 @@ impl Serve {
             tls: config.tls.clone(),
             netconf: front_ends.netconf.as_ref().map(ServedNetconf::reloaded),
         };
-        {
-            let _context = runtime.enter();
-            reload.start()?;
-        }
+        reload.start(&runtime)?;
         let config = server::Config {
             service: Some(service.clone()),
             unix_socket: {
@@ -193,6 +182,14 @@ impl Serve {
         // What still runs, as the compilation of modules for a client that has left, must not keep the process.
         runtime.shutdown_timeout(SHUTDOWN_MAX);
         Ok(())
+    }
+
+    /// The statistics of the store, kept up to date.
+    fn start_stats(&self, store: &Store) -> Result<Arc<Stats>> {
+        let stats = open_stats(store)?;
+        refresh_stats_settings(&stats);
+        remove_expired(&stats, Duration::from_secs(self.stats_expiry));
+        Ok(stats)
     }
 
     /// All anchors, and their routes. When another process changes an anchor or its models, it is opened again.
@@ -284,6 +281,22 @@ impl Serve {
 struct FrontEnds {
     restconf: Arc<RestconfServer>,
     netconf: Option<ServedNetconf>,
+}
+
+/// The service of a store, with its audit log, for the clients of these listeners. Confirmed commits are rolled back from
+/// now on.
+fn service_of(
+    settings: &Settings,
+    served: &ServedStore,
+    tls: Option<&server::Tls>,
+    netconf: Option<&NetconfListeners>,
+) -> Result<Service> {
+    let authorities = client_authorities(tls, netconf.and_then(NetconfListeners::tls));
+    let (store, tree) = (&served.store, served.tree.as_ref());
+    let service = login::service(settings, authorities, store, tree)?;
+    serve::audit::start(&service, settings)?;
+    roll_back_expired_commits(&service);
+    Ok(service)
 }
 
 /// The authorities of the client certificates of all listeners, in DER.

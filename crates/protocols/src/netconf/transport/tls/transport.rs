@@ -28,7 +28,7 @@ impl<R: SessionRunner> TlsTransport<R> {
     /// The transport of a server with this certificate; `None` if it has no authorities of client certificates, as every
     /// client must have one (RFC 7589 §4).
     pub fn new(context: TransportContext<R>, tls: Tls) -> Option<Self> {
-        config(&tls)?;
+        config(&tls, context.service())?;
         Some(Self { context, tls })
     }
 
@@ -39,7 +39,8 @@ impl<R: SessionRunner> TlsTransport<R> {
         door: Door,
         connection: &Connection,
     ) -> Option<(Caller, TlsStream<ClosableStream<TcpStream>>)> {
-        let handshake = TlsAcceptor::from(config(&self.tls)?).accept(stream);
+        let config = config(&self.tls, self.context.service())?;
+        let handshake = TlsAcceptor::from(config).accept(stream);
         let stream = match timeout(self.context.limits().login_grace, handshake).await {
             Ok(accepted) => accepted.map_err(FailedCheck::of),
             Err(_) => Err(FailedCheck::Timeout),
