@@ -15,10 +15,10 @@ const START_FIELD: usize = 19;
 pub(super) struct Process {
     pub boot: u128,
     /// The inode of its namespace of process ids, as of a container.
-    namespace: u64,
-    id: u32,
+    pub namespace: u64,
+    pub id: u32,
     /// In clock ticks since the boot.
-    started: u64,
+    pub started: u64,
 }
 
 impl Process {
