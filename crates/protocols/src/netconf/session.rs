@@ -190,6 +190,7 @@ impl<R: AsyncRead + Unpin> Running<R> {
         let waited = tokio::select! {
             waited = timeout(limits.hello_time_max, received) => waited,
             () = self.server.ended() => return Err(SessionEnd::Shutdown),
+            () = killed(&self.session) => return Err(SessionEnd::Killed),
         };
         let message = waited.map_err(|_| SessionEnd::Timeout)?;
         let message = match message {
@@ -298,6 +299,13 @@ impl<R: AsyncRead + Unpin> Running<R> {
                 Err(SessionEnd::Malformed("internal error".to_owned()))
             }
         }
+    }
+}
+
+/// Completes when a session was killed.
+async fn killed(session: &Session) {
+    while !session.is_killed() {
+        tokio::time::sleep(KILL_CHECK).await;
     }
 }
 

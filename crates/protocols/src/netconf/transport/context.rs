@@ -84,6 +84,11 @@ impl<R: SessionRunner> TransportContext<R> {
         self.shared.connections.len()
     }
 
+    /// How long a session may transfer nothing, and a connection may be without a session.
+    pub(super) fn idle_timeout(&self) -> Option<Duration> {
+        self.idle_timeout
+    }
+
     pub(super) fn service(&self) -> &Service {
         &self.shared.service
     }
