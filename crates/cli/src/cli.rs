@@ -221,7 +221,7 @@ impl Cli {
         let filter = settings.log.clone().or_else(|| self.command.log_filter());
         logging::start(filter.as_deref(), settings.log_format.as_deref())?;
         match &self.command {
-            Command::Serve(command) => command.run(settings),
+            Command::Serve(command) => command.run(settings, self.global.config.as_deref()),
             Command::Load(command) => command.run(settings),
             Command::Export(command) => command.run(settings),
             Command::Get(command) => command.run(settings),

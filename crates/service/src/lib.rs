@@ -9,6 +9,8 @@
 //! | [`session`] | sessions: who makes requests |
 //! | [`identity`] | users, passwords, tokens, certificates: from credentials to a user name |
 //! | [`Door`] | logins, and changes of users and tokens, with their audit records |
+//! | [`Login`] | the logins of connections, which end when their users are removed |
+//! | [`PRESENCE_MAX`] | the sessions of servers that were killed |
 //! | [`audit`] | the audit log: a record of each login, write, operation and denial |
 //! | [`configuration`] | where the users and access rules of the server are stored |
 //! | [`notifications`] | event streams, their log, subscriptions |
@@ -28,8 +30,10 @@ mod logins;
 mod merge_patch;
 pub mod modules;
 pub mod notifications;
+mod open_logins;
 pub mod operations;
 pub mod providers;
+mod server_presence;
 pub mod server_state;
 mod service;
 pub mod session;
@@ -42,4 +46,6 @@ pub use datastore::{
 };
 pub use denied::DeniedCounters;
 pub use logins::Door;
+pub use open_logins::{Login, OpenLogin};
+pub use server_presence::{PRESENCE_INTERVAL, PRESENCE_MAX};
 pub use service::{AccessControl, LoginPolicy, Service};

@@ -21,8 +21,10 @@ use crate::identity::{
 use crate::notifications::{
     ConfirmEvent, EstablishedSubscriptions, EventContext, ServiceNotifications,
 };
+use crate::open_logins::OpenLogins;
 use crate::operations::Operations;
 use crate::providers::ProviderConnections;
+use crate::server_presence::ServerPresence;
 use crate::server_state::{
     DescribedAnchor, LibraryTag, ServedAnchor, ServerState, StateSources, StateStore,
 };
@@ -53,6 +55,8 @@ struct Inner {
     audit: ServiceLog,
     /// Those in the name of a user, and all others.
     failed_logins: [FailedLogins; 2],
+    open_logins: OpenLogins,
+    presence: ServerPresence,
     denied: Arc<DeniedRequests>,
     operations: Arc<Operations>,
     providers: ProviderConnections,
@@ -129,6 +133,8 @@ impl Service {
                 sessions,
                 audit,
                 failed_logins: Default::default(),
+                open_logins: OpenLogins::default(),
+                presence: ServerPresence::default(),
                 denied,
                 operations: Arc::default(),
                 providers: ProviderConnections::default(),
@@ -223,6 +229,14 @@ impl Service {
             true => &self.inner.failed_logins[0],
             false => &self.inner.failed_logins[1],
         }
+    }
+
+    pub(crate) fn presence(&self) -> &ServerPresence {
+        &self.inner.presence
+    }
+
+    pub(crate) fn open_logins(&self) -> &OpenLogins {
+        &self.inner.open_logins
     }
 
     /// Authenticates a client. Blocks: it may compute a password hash or read from the engine.
@@ -482,6 +496,6 @@ impl EventContext for Inner {
     }
 }
 
-fn no_random_bytes(error: RandomError) -> Error {
+pub(crate) fn no_random_bytes(error: RandomError) -> Error {
     Error::data(ErrorTag::OperationFailed, error.to_string())
 }

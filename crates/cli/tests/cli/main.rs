@@ -26,8 +26,12 @@ mod kill;
 mod modules;
 mod netconf;
 mod netconf_client;
+mod netconf_kill;
+mod netconf_reload;
+mod netconf_session;
 mod netconf_shell;
 mod netconf_transports;
+mod netconf_users;
 mod notifications;
 mod overwriting;
 #[cfg(feature = "pam")]

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use crate::interfaces_data::store;
 use crate::process::{Sandbox, Server};
 
-const PASSWORD: &str = "a long enough password";
+pub const PASSWORD: &str = "a long enough password";
 
 /// A whole session: the hello of the client, `close-session`, in the framing of base 1.0.
 const SESSION: &str = "<hello xmlns=\"urn:ietf:params:xml:ns:netconf:base:1.0\"><capabilities>\
@@ -29,7 +29,7 @@ fn run(command: &mut Command, input: &str) -> Output {
 }
 
 /// `ssh` as maria, with a password.
-fn ssh(sandbox: &Sandbox, server: &Server) -> Command {
+pub fn ssh(sandbox: &Sandbox, server: &Server) -> Command {
     sandbox.write("askpass", format!("#!/bin/sh\necho '{PASSWORD}'\n"));
     let askpass = sandbox.path("askpass");
     fs::set_permissions(&askpass, fs::Permissions::from_mode(0o700)).expect("a mode");

@@ -36,15 +36,13 @@ pub(super) async fn run<C>(server: &Arc<Inner>, connection: C, peer: NetconfPeer
 where
     C: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let started = server.service.sessions().totals().started.0;
     let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
     let opened = server.service.sessions().open(NewSession {
         caller: peer.caller,
         transport: peer.transport,
         peer: peer.address,
         kind: SessionKind::Connection,
-        // Another process, or an earlier one, has other names.
-        name: format!("netconf-{started}-{}-{number}", std::process::id()),
+        name: server.service.connection_session_name(number),
     });
     let session = match opened {
         Ok(session) => session,
@@ -192,6 +190,7 @@ impl<R: AsyncRead + Unpin> Running<R> {
         let waited = tokio::select! {
             waited = timeout(limits.hello_time_max, received) => waited,
             () = self.server.ended() => return Err(SessionEnd::Shutdown),
+            () = killed(&self.session) => return Err(SessionEnd::Killed),
         };
         let message = waited.map_err(|_| SessionEnd::Timeout)?;
         let message = match message {
@@ -300,6 +299,13 @@ impl<R: AsyncRead + Unpin> Running<R> {
                 Err(SessionEnd::Malformed("internal error".to_owned()))
             }
         }
+    }
+}
+
+/// Completes when a session was killed.
+async fn killed(session: &Session) {
+    while !session.is_killed() {
+        tokio::time::sleep(KILL_CHECK).await;
     }
 }
 

@@ -20,12 +20,12 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::Limits;
 use super::activity::{Activity, Phase};
 use super::authentication::ConnectionLogin;
 use super::hosts::Hosts;
 use super::requests::Requests;
 use super::tracked_stream::TrackedStream;
+use super::{Limits, Tls};
 
 /// The first bytes of an HTTP/2 client (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -53,7 +53,7 @@ pub(super) struct Connections {
     pub(super) router: Router,
     pub(super) hosts: Arc<Hosts>,
     pub(super) limits: Arc<Limits>,
-    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) tls: Option<Tls>,
     /// What authenticates clients; `None` if nothing does.
     pub(super) service: Option<Service>,
     pub(super) is_closing: watch::Receiver<bool>,
@@ -138,10 +138,13 @@ impl Connections {
             login: service
                 .map(|service| Arc::new(ConnectionLogin::of_address(service, remote, proven))),
         };
-        let Some(tls) = self.tls.clone() else {
+        let Some(tls) = self.tls.as_ref().map(Tls::config) else {
             let peer = peer_with(Credentials::None);
             return self.serve_requests(stream, None, peer, activity).await;
         };
+        let hosts = Hosts::clone(&self.hosts).with_certificate(tls.certificate.clone());
+        self.hosts = Arc::new(hosts);
+        let tls = TlsAcceptor::from(Arc::clone(&tls.server));
         let handshake = async {
             let mut first = [0];
             if stream.peek(&mut first).await? == 1 && first[0] != TLS_HANDSHAKE {

@@ -11,7 +11,6 @@ use espalier_service::Service;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
 
 use super::connection::{Accepted, Connections};
 use super::registry::Registry;
@@ -47,15 +46,12 @@ pub async fn serve(
     let registry = Registry::new(config.limits.connections_max);
     let shutdown_timeout = config.limits.shutdown_timeout;
     let (close, is_closing) = watch::channel(false);
-    let mut hosts = config.hosts.with_address(listener.local_addr()?.ip());
-    if let Some(tls) = &config.tls {
-        hosts = hosts.with_certificate(tls.certificate.clone());
-    }
+    let hosts = config.hosts.with_address(listener.local_addr()?.ip());
     let connections = Connections {
         router,
         hosts: Arc::new(hosts),
         limits: Arc::new(config.limits),
-        tls: config.tls.map(|tls| TlsAcceptor::from(tls.config)),
+        tls: config.tls,
         service: config.service,
         is_closing,
     };

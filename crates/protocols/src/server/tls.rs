@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use rustls::RootCertStore;
 use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -43,21 +46,41 @@ pub enum TlsError {
     Authorities(#[from] rustls::server::VerifierBuilderError),
 }
 
-/// The TLS configuration of a server.
+/// The TLS configuration of a server. Clones share it, so that it can be replaced while the server runs.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The configuration.
-    pub(crate) config: Arc<ServerConfig>,
+    current: Arc<RwLock<Arc<TlsConfig>>>,
+}
+
+/// A configuration.
+#[derive(Debug)]
+pub(crate) struct TlsConfig {
+    pub server: Arc<ServerConfig>,
     /// The certificate of the server, which names its hosts.
-    pub(super) certificate: CertificateDer<'static>,
+    pub certificate: CertificateDer<'static>,
     /// The authorities of client certificates.
-    client_authorities: Vec<CertificateDer<'static>>,
+    pub client_authorities: Vec<CertificateDer<'static>>,
+    /// What verifies client certificates; `None` if clients need none.
+    pub client_verifier: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl Tls {
     /// The authorities of client certificates, in DER; none if clients need no certificate.
-    pub fn client_authorities(&self) -> impl Iterator<Item = &[u8]> {
-        self.client_authorities.iter().map(|one| &one[..])
+    pub fn client_authorities(&self) -> Vec<Vec<u8>> {
+        let config = self.config();
+        let authorities = config.client_authorities.iter();
+        authorities.map(|one| one.to_vec()).collect()
+    }
+
+    /// Replaces the configuration for the connections that are accepted from now on.
+    pub fn replace(&self, other: &Self) {
+        let config = other.config();
+        *self.current.write() = config;
+    }
+
+    /// The configuration at present.
+    pub(crate) fn config(&self) -> Arc<TlsConfig> {
+        Arc::clone(&self.current.read())
     }
 }
 
@@ -72,30 +95,44 @@ pub fn tls_config(files: &TlsFiles) -> Result<Tls, TlsError> {
         None => Vec::new(),
         Some(path) => certificates(path)?,
     };
-    let builder = match &files.client_authorities {
+    let client_verifier = match &files.client_authorities {
+        None => None,
+        Some(path) => Some(verifier_of(path, &client_authorities, provider)?),
+    };
+    let builder = match &client_verifier {
         None => builder.with_no_client_auth(),
-        Some(path) => {
-            let mut roots = RootCertStore::empty();
-            for certificate in &client_authorities {
-                roots.add(certificate.clone())?;
-            }
-            if roots.is_empty() {
-                return Err(TlsError::Empty(path.clone()));
-            }
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
-            builder.with_client_cert_verifier(verifier)
-        }
+        Some(verifier) => builder.with_client_cert_verifier(Arc::clone(verifier)),
     };
     let certificate = chain.first().cloned();
     let certificate = certificate.ok_or_else(|| TlsError::Empty(files.certificate.clone()))?;
     let mut config = builder.with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Tls {
-        config: Arc::new(config),
+    let config = TlsConfig {
+        server: Arc::new(config),
         certificate,
         client_authorities,
+        client_verifier,
+    };
+    Ok(Tls {
+        current: Arc::new(RwLock::new(Arc::new(config))),
     })
+}
+
+/// What verifies that one of the authorities in a file signed a client certificate.
+fn verifier_of(
+    path: &Path,
+    authorities: &[CertificateDer<'static>],
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in authorities {
+        roots.add(certificate.clone())?;
+    }
+    if roots.is_empty() {
+        return Err(TlsError::Empty(path.to_owned()));
+    }
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    Ok(builder.build()?)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

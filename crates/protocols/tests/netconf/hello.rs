@@ -148,6 +148,21 @@ fn a_lost_connection_releases_what_the_session_had() {
     assert_eq!(candidate, "");
 }
 
+/// A session is in the list from its beginning, so it can be killed before its client has sent a `hello`.
+#[test]
+fn a_session_without_a_hello_is_killed_at_once() {
+    let fixture = Fixture::new();
+    let mut silent = fixture.connect();
+    let hello = silent.receive().expect("a hello");
+    let (_, id) = hello.split_once("<session-id>").expect("a number");
+    let (id, _) = id.split_once('<').expect("a number");
+    let mut other = fixture.session();
+    other.ok(&format!(
+        "<kill-session><session-id>{id}</session-id></kill-session>"
+    ));
+    assert_eq!(silent.end(), SessionEnd::Killed);
+}
+
 #[test]
 fn a_killed_session_ends() {
     let fixture = Fixture::new();

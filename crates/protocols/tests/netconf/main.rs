@@ -4,6 +4,7 @@ mod compare;
 mod filters;
 mod framing;
 mod fuzz;
+mod fuzz_targets;
 mod hello;
 mod large;
 mod notifications;

@@ -147,6 +147,33 @@ fn a_periodic_connection_ends_when_idle_and_comes_back() {
     server.assert_no_sessions();
 }
 
+/// RFC 8071: the idle time is that of the connection. A client of SSH can keep one without any session.
+#[test]
+fn a_periodic_connection_without_a_session_ends_when_idle() {
+    let (listener, port) = listener();
+    let server = calling(CallHomeClient {
+        connection_type: ConnectionType::Periodic {
+            period: Duration::from_millis(1500),
+            anchor: None,
+            idle_timeout: Some(Duration::from_millis(300)),
+        },
+        ..client(vec![endpoint(Protocol::Ssh, port)])
+    });
+    server.runtime.block_on(async {
+        let mut kept = Vec::new();
+        for has_session in [false, true, false] {
+            let client = accept(&listener, crate::support::PASSWORD).await.unwrap();
+            if has_session {
+                let mut session = netconf(&client).await;
+                session.send("close\n").await;
+                session.ended().await;
+            }
+            kept.push(client);
+        }
+    });
+    server.assert_no_sessions();
+}
+
 #[test]
 fn over_tls_with_the_failed_check_in_the_audit_log() {
     let port = free_port();
@@ -155,9 +182,9 @@ fn over_tls_with_the_failed_check_in_the_audit_log() {
     pki.client("maria");
     pki.client_of_other("foreign");
     let tls = pki.tls();
-    let authorities = tls.client_authorities().map(<[u8]>::to_vec).collect();
+    let authorities = tls.client_authorities();
     let mut server = Server::silent(service(&[], authorities), limits(), folder);
-    let transport = TlsTransport::new(server.context.clone(), &tls);
+    let transport = TlsTransport::new(server.context.clone(), tls);
     let call_home = CallHome::new(server.context.clone(), None, transport);
     let client = client(vec![endpoint(Protocol::Tls, port)]);
     call_home.check(&client).unwrap();

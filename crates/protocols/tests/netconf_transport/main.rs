@@ -1,6 +1,7 @@
 //! The transports of NETCONF, with the clients that people use: OpenSSH, `openssl s_client`, and byte streams of our own.
 
 mod call_home;
+mod invalid_logins;
 mod local;
 mod openssh;
 mod pki;

@@ -85,6 +85,14 @@ impl Pki {
         self.make(name, &self.other, |_| {});
     }
 
+    /// The same, valid between two years.
+    pub fn client_of_other_between(&self, name: &str, years: (i32, i32)) {
+        self.make(name, &self.other, |params| {
+            params.not_before = date_time_ymd(years.0, 1, 1);
+            params.not_after = date_time_ymd(years.1, 1, 1);
+        });
+    }
+
     /// The TLS of the server.
     pub fn tls(&self) -> Tls {
         let files = TlsFiles {

@@ -74,21 +74,24 @@ pub fn authorized_key(file: &Path) -> Value {
     json!({"name": "key", "algorithm": algorithm, "key-data": data})
 }
 
+/// A service without users.
+pub fn service_with(policy: LoginPolicy) -> Service {
+    let driver = espalier_drivers::open("memory:").expect("a driver");
+    let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
+    let (trees, sessions) = (
+        ConfigurationTrees::new(store, None),
+        Sessions::new(Arc::new(SystemClock)),
+    );
+    Service::new(trees, AccessControl::Rules, sessions, policy).expect("a service")
+}
+
 /// A service with `ann`, who has [`PASSWORD`], and `bob`, who has the public keys. Clients with certificates of the
 /// authorities have their common names.
 pub fn service(keys: &[Value], authorities: Vec<Vec<u8>>) -> Service {
-    let driver = espalier_drivers::open("memory:").expect("a driver");
-    let store = Store::open(driver, Arc::new(SystemClock)).expect("a store");
-    let service = Service::new(
-        ConfigurationTrees::new(store, None),
-        AccessControl::Rules,
-        Sessions::new(Arc::new(SystemClock)),
-        LoginPolicy {
-            authorities,
-            ..LoginPolicy::default()
-        },
-    )
-    .expect("a service");
+    let service = service_with(LoginPolicy {
+        authorities,
+        ..LoginPolicy::default()
+    });
     let hash = hash_password(PASSWORD, Scheme::Sha512).expect("a hash");
     let keys: Vec<Value> = keys.iter().enumerate().map(numbered).collect();
     configure(
@@ -164,9 +167,9 @@ impl Server {
     /// A server over TLS.
     pub fn tls(limits: TransportLimits, pki: &Pki, folder: TempDir) -> Self {
         let tls = pki.tls();
-        let authorities = tls.client_authorities().map(<[u8]>::to_vec).collect();
+        let authorities = tls.client_authorities();
         let mut server = Self::silent(service(&[], authorities), limits, folder);
-        let transport = TlsTransport::new(server.context.clone(), &tls);
+        let transport = TlsTransport::new(server.context.clone(), tls);
         server.listen(transport.expect("authorities"));
         server
     }
@@ -190,7 +193,8 @@ impl Server {
         }
     }
 
-    fn listen(&mut self, transport: impl NetworkTransport) {
+    /// Listens on a port.
+    pub fn listen(&mut self, transport: impl NetworkTransport) {
         let listener = self.runtime.block_on(TcpListener::bind("127.0.0.1:0"));
         let listener = listener.expect("a port");
         self.address = listener.local_addr().expect("an address");

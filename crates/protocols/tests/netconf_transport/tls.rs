@@ -86,22 +86,13 @@ fn the_audit_log_names_the_check_that_failed() {
 fn a_certificate_without_a_user_and_one_that_is_mapped() {
     let (server, pki) = server(limits());
     pki.client("maria");
-    let fingerprint = |name: &str| {
-        let mut command = std::process::Command::new("openssl");
-        let file = server.folder.path().join(format!("{name}.pem"));
-        command.args(["x509", "-noout", "-fingerprint", "-sha256", "-in"]);
-        let text = crate::support::run(command.arg(file));
-        let (_, hash) = text.trim().split_once('=').unwrap();
-        // 04 is SHA-256 (RFC 7407 §4.2).
-        format!("04:{hash}")
-    };
     pki.client("other");
     configure(
         &server.service,
         &json!({"ietf-system:system": {"authentication": {"espalier-system:cert-maps": {
             "cert-to-name": [{
                 "id": 1,
-                "fingerprint": fingerprint("maria"),
+                "fingerprint": fingerprint(&server, "maria"),
                 "map-type": "ietf-x509-cert-to-name:specified",
                 "name": "operator",
             }],
@@ -177,4 +168,52 @@ fn a_session_too_many_is_closed() {
     assert_eq!(first.rest(), "");
     server.assert_idle();
     assert_eq!(connect().line(), "hello maria netconf-tls 127.0.0.1");
+}
+
+/// RFC 7589 §3, RFC 7407: an entry of the map may have the fingerprint of the certificate of the client itself.
+#[test]
+fn a_pinned_certificate_needs_no_authority() {
+    let (server, pki) = server(limits());
+    pki.client_of_other("device");
+    pki.client_of_other("stranger");
+    pki.client_of_other_between("old", (2001, 2002));
+    let map = |names: &[&str]| {
+        let entry = |(id, name): (usize, &&str)| {
+            json!({
+                "id": id,
+                "fingerprint": fingerprint(&server, name),
+                "map-type": "ietf-x509-cert-to-name:specified",
+                "name": format!("user of {name}"),
+            })
+        };
+        let entries: Vec<_> = names.iter().enumerate().map(entry).collect();
+        json!({"ietf-system:system": {"authentication": {"espalier-system:cert-maps": {
+            "cert-to-name": entries,
+        }}}})
+    };
+    let port = server.address.port();
+    let first_line = |name: &str, version: &str| {
+        let arguments = [words(version), pki.certificate(name)].concat();
+        OpenSsl::connect(port, &arguments).line()
+    };
+    assert_eq!(first_line("device", "-tls1_3"), "");
+    configure(&server.service, &map(&["device", "old"]));
+    for version in ["-tls1_2", "-tls1_3"] {
+        let hello = "hello user of device netconf-tls 127.0.0.1";
+        assert_eq!(first_line("device", version), hello);
+        assert_eq!(first_line("stranger", version), "");
+        assert_eq!(first_line("old", version), "", "it is expired");
+    }
+    server.assert_idle();
+}
+
+/// The fingerprint of a certificate of the test, as in RFC 7407.
+fn fingerprint(server: &Server, name: &str) -> String {
+    let mut command = std::process::Command::new("openssl");
+    let file = server.folder.path().join(format!("{name}.pem"));
+    command.args(["x509", "-noout", "-fingerprint", "-sha256", "-in"]);
+    let text = crate::support::run(command.arg(file));
+    let (_, hash) = text.trim().split_once('=').unwrap();
+    // 04 is SHA-256 (RFC 7407 §4.2).
+    format!("04:{hash}")
 }

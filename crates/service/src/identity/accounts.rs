@@ -19,7 +19,7 @@ pub struct Accounts {
     trees: Arc<ConfigurationTrees>,
     authenticator: Authenticator,
     /// The certificates, in DER, of the authorities that the TLS server trusts.
-    authorities: Vec<Vec<u8>>,
+    authorities: Mutex<Vec<Vec<u8>>>,
     known: Mutex<Option<Known>>,
     generation: AtomicU64,
 }
@@ -28,6 +28,13 @@ pub struct Accounts {
 struct Known {
     tree: Tree,
     stamp: Stamp,
+}
+
+/// When the users are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Read {
+    IfChanged,
+    Always,
 }
 
 impl Accounts {
@@ -42,7 +49,7 @@ impl Accounts {
         let accounts = Self {
             trees,
             authenticator,
-            authorities,
+            authorities: Mutex::new(authorities),
             known: Mutex::default(),
             generation: AtomicU64::new(0),
         };
@@ -74,14 +81,28 @@ impl Accounts {
         }
     }
 
+    /// Replaces the certificates, in DER, of the authorities that the TLS server trusts. The map from certificates to
+    /// names is made again, so this is the end of the logins of removed authorities.
+    ///
+    /// # Errors
+    /// Those of [`Self::refresh`]; the map remains that of the earlier authorities.
+    pub fn set_authorities(&self, authorities: Vec<Vec<u8>>) -> Result<()> {
+        *self.authorities.lock() = authorities;
+        self.read(Read::Always)
+    }
+
     /// Reads the users again if they changed.
     ///
     /// # Errors
     /// Those of the store; the users remain those that were read last.
     pub fn refresh(&self) -> Result<()> {
+        self.read(Read::IfChanged)
+    }
+
+    fn read(&self, when: Read) -> Result<()> {
         let mut known = self.known.lock();
         let Some(tree) = self.trees.with_module(SYSTEM_MODULE)? else {
-            if known.take().is_some() {
+            if known.take().is_some() || when == Read::Always {
                 self.replace(Users::default(), Vec::new());
             }
             return Ok(());
@@ -91,7 +112,7 @@ impl Accounts {
         let is_known = known
             .as_ref()
             .is_some_and(|known| known.stamp == stamp && known.tree.has_same_anchor(&tree));
-        if is_known {
+        if is_known && when == Read::IfChanged {
             return Ok(());
         }
         let users = match Users::read(&view) {
@@ -115,11 +136,12 @@ impl Accounts {
     }
 
     fn set_certificates(&self, entries: Vec<MapEntry>) {
+        let authorities = self.authorities.lock().clone();
         let entries = match entries.is_empty() {
-            true => common_names(&self.authorities),
+            true => common_names(&authorities),
             false => entries,
         };
-        match CertToName::new(entries, self.authorities.clone()) {
+        match CertToName::new(entries, authorities) {
             Ok(map) => self.authenticator.set_certificates(Arc::new(map)),
             Err(error) => {
                 tracing::error!(%error, "the map from certificates to names is unchanged")

@@ -90,9 +90,24 @@ impl Authenticator {
         *self.certificates.write() = certificates;
     }
 
+    /// Whether the map from certificates to names has the fingerprint of this certificate itself, in DER.
+    pub fn is_pinned(&self, certificate: &[u8]) -> bool {
+        let certificates = Arc::clone(&self.certificates.read());
+        certificates.has_fingerprint_of(certificate)
+    }
+
     /// The users at present.
     pub fn users(&self) -> Arc<Users> {
         Arc::clone(&self.users.read())
+    }
+
+    /// Whether a user can log in with some password.
+    pub(crate) fn can_have_password(&self, name: &str) -> bool {
+        let users = self.users();
+        match users.get(name) {
+            Some(user) => users.accepts_passwords() && user.password.is_some(),
+            None => self.has_external_passwords(),
+        }
     }
 
     /// The stored tokens.

@@ -199,6 +199,27 @@ impl CertToName {
         })
     }
 
+    /// Whether an entry has the fingerprint of this certificate, in DER. Computes each hash at most once.
+    pub(super) fn has_fingerprint_of(&self, certificate: &[u8]) -> bool {
+        let algorithms = [
+            HashAlgorithm::Sha224,
+            HashAlgorithm::Sha256,
+            HashAlgorithm::Sha384,
+            HashAlgorithm::Sha512,
+        ];
+        algorithms.iter().any(|&algorithm| {
+            let entries = self.entries.iter().map(|entry| &entry.fingerprint);
+            let mut hashes = entries
+                .filter(|fingerprint| fingerprint.algorithm == algorithm)
+                .map(|fingerprint| &fingerprint.hash)
+                .peekable();
+            hashes.peek().is_some() && {
+                let hash = algorithm.hash(certificate);
+                hashes.any(|one| *one == hash)
+            }
+        })
+    }
+
     /// The user name for the certificates that a client sent, its own first: that of the first entry whose
     /// fingerprint matches and that gives a name. `None` if no entry does.
     ///

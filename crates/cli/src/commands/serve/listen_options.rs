@@ -211,7 +211,8 @@ fn certificate_and_key(settings: &Settings) -> Result<Option<(PathBuf, PathBuf)>
     }
 }
 
-fn tls(settings: &Settings) -> Result<Option<server::Tls>> {
+/// The TLS of HTTP.
+pub fn tls(settings: &Settings) -> Result<Option<server::Tls>> {
     match certificate_and_key(settings)? {
         Some(files) => tls_of(files, settings.client_ca.clone()).map(Some),
         None if settings.client_ca.is_none() => Ok(None),

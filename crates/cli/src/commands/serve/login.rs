@@ -101,6 +101,10 @@ fn keep_up_to_date(service: Service) {
             if let Err(error) = service.accounts().refresh() {
                 tracing::warn!(%error, "whether the users have changed is not known");
             }
+            service.close_invalid_logins();
+            if let Err(error) = service.keep_presence() {
+                tracing::warn!(%error, "whether other servers live is not known");
+            }
             if round.is_multiple_of(IDLE_SESSIONS_EVERY) {
                 service.sessions().close_idle();
             }

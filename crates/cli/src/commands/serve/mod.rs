@@ -7,6 +7,7 @@ mod listen_options;
 mod login;
 mod netconf;
 mod netconf_options;
+mod reload;
 mod self_signed;
 #[allow(
     clippy::module_inception,

@@ -3,12 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use espalier_protocols::anchors::ServedAnchors;
 use espalier_protocols::netconf::transport::ssh::{HostKeys, SshTransport};
 use espalier_protocols::netconf::transport::tls::TlsTransport;
 use espalier_protocols::netconf::transport::{
-    CallHome, CallHomeClient, Protocol, TransportContext, TransportLimits, serve_call_home,
+    CallHome, CallHomeClient, CalledClients, Protocol, TransportContext, TransportLimits,
     serve_listener, serve_unix_socket,
 };
 use espalier_protocols::netconf::{NetconfLimits, NetconfServer, UrlAccess, UrlSettings};
@@ -39,6 +40,8 @@ pub struct NetconfListeners {
 
 /// NETCONF that is served.
 pub struct ServedNetconf {
+    reloaded: ReloadedNetconf,
+    service: Service,
     server: NetconfServer,
     context: TransportContext<NetconfServer>,
     addresses: Map<String, Json>,
@@ -52,9 +55,7 @@ impl NetconfListeners {
     /// # Errors
     /// A setting is wrong, or lacks another one; an address or a file cannot be used.
     pub async fn bind(settings: &Settings) -> Result<Option<Self>> {
-        let clients = settings.netconf_call_home.iter();
-        let clients = clients.map(|text| call_home_text::parse(text));
-        let clients = clients.collect::<Result<Vec<_>>>()?;
+        let clients = clients_to_call(settings)?;
         let is_called = |protocol| {
             let mut endpoints = clients.iter().flat_map(|client| &client.endpoints);
             endpoints.any(|endpoint| endpoint.protocol == protocol)
@@ -80,22 +81,23 @@ impl NetconfListeners {
         }))
     }
 
-    /// The authorities of client certificates, in DER.
-    pub fn client_authorities(&self) -> impl Iterator<Item = &[u8]> {
-        self.tls_config.iter().flat_map(Tls::client_authorities)
+    /// The TLS of its listener and of call home.
+    pub fn tls(&self) -> Option<&Tls> {
+        self.tls_config.as_ref()
     }
 
     /// Serves the anchors, in tasks of the runtime that calls this.
     ///
     /// # Errors
-    /// An address cannot be read, or a socket cannot be used.
+    /// An address cannot be read, or a socket cannot be used; those of the store.
     pub fn serve(self, anchors: ServedAnchors, service: Service) -> Result<ServedNetconf> {
+        service.announce_presence()?;
         let server = NetconfServer::with_urls(anchors, NetconfLimits::default(), self.urls);
         let limits = TransportLimits::default();
-        let context = TransportContext::new(service, server.clone(), limits);
+        let context = TransportContext::new(service.clone(), server.clone(), limits);
         let keys = self.host_keys.as_ref();
         let ssh = keys.map(|keys| SshTransport::new(context.clone(), keys));
-        let tls = self.tls_config.as_ref();
+        let tls = self.tls_config.clone();
         let tls = tls.and_then(|tls| TlsTransport::new(context.clone(), tls));
         let mut addresses = Map::new();
         let mut add = |name: &str, listener: &TcpListener| -> io::Result<()> {
@@ -118,11 +120,19 @@ impl NetconfListeners {
             addresses.insert("socket".to_owned(), Json::from(path));
             tokio::spawn(serve_unix_socket(socket.listener()?, context.clone()));
         }
-        let call_home = CallHome::new(context.clone(), ssh, tls);
-        for client in self.clients {
-            tokio::spawn(serve_call_home(call_home.clone(), client));
-        }
+        let call_home = CallHome::new(context.clone(), ssh.clone(), tls);
+        let clients = CalledClients::new(call_home);
+        clients
+            .replace(self.clients)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        let reloaded = ReloadedNetconf {
+            ssh,
+            tls: self.tls_config,
+            clients: Arc::new(clients),
+        };
         Ok(ServedNetconf {
+            reloaded,
+            service,
             server,
             context,
             addresses,
@@ -131,7 +141,53 @@ impl NetconfListeners {
     }
 }
 
+/// What can be replaced while NETCONF is served.
+#[derive(Clone)]
+pub struct ReloadedNetconf {
+    ssh: Option<SshTransport<NetconfServer>>,
+    tls: Option<Tls>,
+    clients: Arc<CalledClients<NetconfServer>>,
+}
+
+impl ReloadedNetconf {
+    /// Reads the host keys, certificates and clients to call of these settings, and uses them for new connections.
+    /// Returns the authorities of client certificates, in DER.
+    ///
+    /// # Errors
+    /// A file or a setting is wrong; nothing was replaced.
+    pub fn reload(&self, settings: &Settings) -> Result<Vec<Vec<u8>>> {
+        let clients = clients_to_call(settings)?;
+        let keys = match &self.ssh {
+            Some(ssh) => Some((ssh, host_keys(settings)?)),
+            None => None,
+        };
+        let tls = match &self.tls {
+            Some(tls) => Some((tls, listen_options::netconf_tls(settings)?)),
+            None => None,
+        };
+        let replaced = self.clients.replace(clients);
+        replaced.map_err(|error| {
+            Failure::usage(format!("--netconf-call-home: {error}")).hint("restart the server")
+        })?;
+        if let Some((ssh, keys)) = keys {
+            ssh.replace_keys(&keys);
+        }
+        Ok(match tls {
+            Some((served, tls)) => {
+                served.replace(&tls);
+                tls.client_authorities()
+            }
+            None => Vec::new(),
+        })
+    }
+}
+
 impl ServedNetconf {
+    /// What can be replaced.
+    pub fn reloaded(&self) -> ReloadedNetconf {
+        self.reloaded.clone()
+    }
+
     /// What it is served on, by transport.
     pub fn addresses(&self) -> &Map<String, Json> {
         &self.addresses
@@ -141,7 +197,15 @@ impl ServedNetconf {
     pub async fn shut_down(&self) {
         self.server.end();
         self.context.shut_down().await;
+        if let Err(error) = self.service.end_presence() {
+            tracing::warn!(%error, "the end of this server is not recorded");
+        }
     }
+}
+
+fn clients_to_call(settings: &Settings) -> Result<Vec<CallHomeClient>> {
+    let clients = settings.netconf_call_home.iter();
+    clients.map(|text| call_home_text::parse(text)).collect()
 }
 
 /// Listens on the address of an option, if it is given.

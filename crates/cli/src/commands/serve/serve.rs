@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ use crate::commands::serve::listen_options::{self, ListenOptions, intake_config,
 use crate::commands::serve::login;
 use crate::commands::serve::netconf::{NetconfListeners, ServedNetconf};
 use crate::commands::serve::netconf_options::NetconfOptions;
+use crate::commands::serve::reload::Reload;
 use crate::commands::serve::unix_socket::UnixSocket;
 use crate::commands::{
     datastore_routes, notifications, provider_routes, schema_and_edit_routes, version_routes,
@@ -86,7 +88,8 @@ Then:
 
 Every anchor is served at /dataspaces/DATASPACE/anchors/ANCHOR; --dataspace and --anchor name the one at /restconf.
 A store without models (statistics or documents only) is served without RESTCONF.
-After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once.")]
+After SIGINT or SIGTERM the server completes active requests and ends; a second signal ends it at once. After SIGHUP it
+reads certificates, authorities, host keys, and netconf-call-home of the configuration file again.")]
 pub struct Serve {
     /// How often expired buckets of statistics are removed
     #[arg(long, value_name = "SECONDS", default_value = "60",
@@ -112,13 +115,13 @@ pub struct Serve {
 
 impl Serve {
     /// Serves until a signal arrives.
-    pub fn run(&self, settings: Settings) -> Result<()> {
+    pub fn run(&self, settings: Settings, file: Option<&Path>) -> Result<()> {
         let flags = self.listen_options.over(Settings::from(&self.access));
         let flags = self.netconf_options.over(flags);
         let settings = Settings {
             // All datastores are served.
             datastore: None,
-            ..flags.over(settings)
+            ..flags.clone().over(settings)
         };
         if settings.server.is_some() {
             return Err(Failure::usage("serve needs a store, not a server")
@@ -134,16 +137,8 @@ impl Serve {
         let unix_socket = UnixSocket::bind(&settings)?;
         let netconf = runtime.block_on(NetconfListeners::bind(&settings))?;
         let served = ServedStore::open(&settings)?;
-        let service = {
-            let (store, tree) = (&served.store, served.tree.as_ref());
-            let authorities = client_authorities(config.tls.as_ref(), netconf.as_ref());
-            login::service(&settings, authorities, store, tree)?
-        };
-        serve::audit::start(&service, &settings)?;
-        roll_back_expired_commits(&service);
-        let stats = open_stats(&served.store)?;
-        refresh_stats_settings(&stats);
-        remove_expired(&stats, Duration::from_secs(self.stats_expiry));
+        let service = service_of(&settings, &served, config.tls.as_ref(), netconf.as_ref())?;
+        let stats = self.start_stats(&served.store)?;
         let intake = Intake::new(intake);
         let mut router = served.router(stats, intake.clone())?;
         router = router.merge(audit::router(service.clone(), intake.clone()));
@@ -160,6 +155,14 @@ impl Serve {
                 netconf.map(serve).transpose()?
             },
         };
+        let reload = Reload {
+            flags,
+            file: file.map(Path::to_path_buf),
+            service: service.clone(),
+            tls: config.tls.clone(),
+            netconf: front_ends.netconf.as_ref().map(ServedNetconf::reloaded),
+        };
+        reload.start(&runtime)?;
         let config = server::Config {
             service: Some(service.clone()),
             unix_socket: {
@@ -179,6 +182,14 @@ impl Serve {
         // What still runs, as the compilation of modules for a client that has left, must not keep the process.
         runtime.shutdown_timeout(SHUTDOWN_MAX);
         Ok(())
+    }
+
+    /// The statistics of the store, kept up to date.
+    fn start_stats(&self, store: &Store) -> Result<Arc<Stats>> {
+        let stats = open_stats(store)?;
+        refresh_stats_settings(&stats);
+        remove_expired(&stats, Duration::from_secs(self.stats_expiry));
+        Ok(stats)
     }
 
     /// All anchors, and their routes. When another process changes an anchor or its models, it is opened again.
@@ -272,16 +283,31 @@ struct FrontEnds {
     netconf: Option<ServedNetconf>,
 }
 
-/// The authorities of the client certificates of all listeners, in DER.
-fn client_authorities(
+/// The service of a store, with its audit log, for the clients of these listeners. Confirmed commits are rolled back from
+/// now on.
+fn service_of(
+    settings: &Settings,
+    served: &ServedStore,
     tls: Option<&server::Tls>,
     netconf: Option<&NetconfListeners>,
+) -> Result<Service> {
+    let authorities = client_authorities(tls, netconf.and_then(NetconfListeners::tls));
+    let (store, tree) = (&served.store, served.tree.as_ref());
+    let service = login::service(settings, authorities, store, tree)?;
+    serve::audit::start(&service, settings)?;
+    roll_back_expired_commits(&service);
+    Ok(service)
+}
+
+/// The authorities of the client certificates of all listeners, in DER.
+fn client_authorities(
+    of_http: Option<&server::Tls>,
+    of_netconf: Option<&server::Tls>,
 ) -> Vec<Vec<u8>> {
-    let of_http = tls.into_iter().flat_map(server::Tls::client_authorities);
-    let of_netconf = netconf
-        .into_iter()
-        .flat_map(NetconfListeners::client_authorities);
-    let mut all: Vec<Vec<u8>> = of_http.chain(of_netconf).map(<[u8]>::to_vec).collect();
+    let listeners = of_http.into_iter().chain(of_netconf);
+    let mut all: Vec<Vec<u8>> = listeners
+        .flat_map(server::Tls::client_authorities)
+        .collect();
     all.sort_unstable();
     all.dedup();
     all

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use espalier_service::OpenLogin;
 use espalier_service::identity::Peer;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -48,6 +49,7 @@ pub struct Connection {
     peer: Peer,
     signal: CloseSignal,
     was_authenticated: Arc<AtomicBool>,
+    login: Mutex<Option<OpenLogin>>,
 }
 
 impl Connections {
@@ -78,6 +80,7 @@ impl Connections {
             peer,
             signal,
             was_authenticated: Arc::default(),
+            login: Mutex::default(),
         })
     }
 
@@ -130,8 +133,13 @@ impl Connection {
         &self.signal
     }
 
-    /// Records that the client is authenticated.
-    pub(super) fn set_authenticated(&self) {
+    /// Records that the client is authenticated, by this login.
+    pub(super) fn set_authenticated(&self, login: OpenLogin) {
+        *self.login.lock() = Some(login);
+        self.leave_unauthenticated();
+    }
+
+    fn leave_unauthenticated(&self) {
         self.was_authenticated.store(true, Ordering::Release);
         let mut open = self.connections.open.lock();
         if let Some((_, signal)) = open.unauthenticated.remove(&self.id) {
@@ -188,7 +196,7 @@ mod tests {
         let fourth = admit(3).unwrap();
         assert!(first.signal().is_closed() && !second.signal().is_closed());
         for connection in [&second, &third, &fourth] {
-            connection.set_authenticated();
+            connection.leave_unauthenticated();
             assert!(connection.was_authenticated().load(Ordering::Acquire));
         }
         assert_eq!(connections.len(), 4);

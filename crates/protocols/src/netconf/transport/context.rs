@@ -84,6 +84,11 @@ impl<R: SessionRunner> TransportContext<R> {
         self.shared.connections.len()
     }
 
+    /// How long a session may transfer nothing, and a connection may be without a session.
+    pub(super) fn idle_timeout(&self) -> Option<Duration> {
+        self.idle_timeout
+    }
+
     pub(super) fn service(&self) -> &Service {
         &self.shared.service
     }
@@ -155,7 +160,6 @@ impl<R: SessionRunner> TransportContext<R> {
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
     {
-        connection.set_authenticated();
         let Some(session) = self.admit_session(caller, door) else {
             return;
         };

@@ -40,8 +40,8 @@ mod unix;
 
 pub use accept::{NetworkTransport, serve_listener};
 pub use call_home::{
-    CallHome, CallHomeClient, CallHomeError, ConnectionType, Endpoint, Protocol, StartWith,
-    serve_call_home,
+    CallHome, CallHomeClient, CallHomeError, CalledClients, ConnectionType, Endpoint, Protocol,
+    StartWith, serve_call_home,
 };
 pub use connections::{Connection, ConnectionRefused};
 pub use context::TransportContext;

@@ -71,7 +71,8 @@ pub(super) async fn serve_local<R, S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
     let credentials = Credentials::UnixPeer { uid };
-    if let Some(caller) = log_in(context.service(), credentials, DOOR).await {
+    let caller = log_in(context.service(), credentials, DOOR, connection).await;
+    if let Some(caller) = caller {
         let session = context.serve_session(caller, DOOR, stream, connection);
         session.await;
     }

@@ -1,9 +1,11 @@
 //! Ends sessions.
 
+use std::collections::BTreeSet;
+
 use espalier_keyspace::tuple::{self, Element};
 use espalier_keyspace::{Batch, Direction, KeyRange, Snapshot};
 
-use super::record::LockRecord;
+use super::record::{LockRecord, Locks};
 use crate::error::{Error, Result};
 use crate::keys::anchor_prefix;
 use crate::store::Store;
@@ -22,6 +24,30 @@ impl Store {
             tree.end_session(session)?;
         }
         self.delete_private_candidates(session)
+    }
+
+    /// The names of the sessions that hold something: a lock, a partial lock, a confirmed commit that does not persist, a
+    /// private candidate. Those of [`Self::end_session`].
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn session_names(&self) -> Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for tree in self.locked_trees()? {
+            let Locks {
+                lock,
+                partial,
+                pending,
+            } = tree.locks()?;
+            names.extend(lock.map(|lock| lock.session));
+            names.extend(partial.into_iter().map(|lock| lock.session));
+            let pending = pending.filter(|pending| pending.persist.is_none());
+            names.extend(pending.map(|pending| pending.session));
+        }
+        let snapshot = self.driver().snapshot()?;
+        let candidates = private_candidates(&*snapshot, &Subspace::Candidate.range())?;
+        names.extend(candidates.into_iter().map(|(session, _)| session));
+        Ok(names)
     }
 
     /// The datastores with a lock or a pending commit.

@@ -13,4 +13,4 @@ mod endpoint_order;
 mod serve;
 
 pub use client::{CallHomeClient, ConnectionType, Endpoint, Protocol, StartWith};
-pub use serve::{CallHome, CallHomeError, serve_call_home};
+pub use serve::{CallHome, CallHomeError, CalledClients, serve_call_home};

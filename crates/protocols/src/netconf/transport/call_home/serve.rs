@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use espalier_service::identity::Peer;
 use espalier_store::Timestamp;
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::client::{CallHomeClient, ConnectionType, Endpoint, Protocol};
 use super::endpoint_order::EndpointOrder;
+use crate::netconf::transport::closable_stream::CloseSignal;
 use crate::netconf::transport::connections::ConnectionRefused;
 use crate::netconf::transport::ssh::SshTransport;
 use crate::netconf::transport::tcp_options::set_tcp_options;
@@ -109,6 +111,8 @@ impl<R: SessionRunner> CallHome<R> {
         let address = stream.peer_addr()?.ip().to_canonical();
         let connection = self.context.admit_connection(Peer::Address(address))?;
         let was_authenticated = connection.was_authenticated();
+        // A client that is not called any more has no connection either.
+        let _closes = CloseOnDrop(connection.signal().clone());
         match (endpoint.protocol, &self.ssh, &self.tls) {
             (Protocol::Ssh, Some(ssh), _) => ssh.serve_connection(stream, connection).await,
             (Protocol::Tls, _, Some(tls)) => tls.serve_connection(stream, connection).await,
@@ -151,6 +155,65 @@ pub async fn serve_call_home<R: SessionRunner>(call_home: CallHome<R>, client: C
     tokio::select! {
         () = closing => {}
         () = call_for_ever(call_home, client) => {}
+    }
+}
+
+/// Closes a connection when it is dropped.
+struct CloseOnDrop(CloseSignal);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// The clients that a server calls, which can be replaced while it runs.
+pub struct CalledClients<R> {
+    call_home: CallHome<R>,
+    called: Mutex<Vec<(CallHomeClient, CloseSignal)>>,
+}
+
+impl<R: SessionRunner> CalledClients<R> {
+    /// No clients yet.
+    pub fn new(call_home: CallHome<R>) -> Self {
+        Self {
+            call_home,
+            called: Mutex::default(),
+        }
+    }
+
+    /// Calls these clients from now on, in tasks of the runtime that calls this. The connections of those that are not
+    /// among them, or have other endpoints or times, are closed; those of all others are kept.
+    ///
+    /// # Errors
+    /// That of [`CallHome::check`]. Then nothing was changed.
+    pub fn replace(&self, clients: Vec<CallHomeClient>) -> Result<(), CallHomeError> {
+        clients
+            .iter()
+            .try_for_each(|client| self.call_home.check(client))?;
+        let mut called = self.called.lock();
+        called.retain(|(client, stop)| {
+            let is_kept = clients.contains(client);
+            if !is_kept {
+                stop.close();
+            }
+            is_kept
+        });
+        for client in clients {
+            if called.iter().any(|(one, _)| *one == client) {
+                continue;
+            }
+            let stop = CloseSignal::new();
+            called.push((client.clone(), stop.clone()));
+            let calls = serve_call_home(self.call_home.clone(), client);
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = calls => {}
+                    () = stop.closed() => {}
+                }
+            });
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use espalier_service::Door;
 use espalier_service::access::Caller;
@@ -13,6 +14,7 @@ use russh::server::{
     Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Response, Session, VerifiedPublicKey,
 };
 use russh::{Channel, ChannelId, ChannelOpenFailure, MethodSet, Pty};
+use tokio::time::{Instant, sleep};
 
 use super::channel::OpenChannel;
 use super::config::{METHODS, is_sha1};
@@ -24,6 +26,9 @@ const SUBSYSTEM: &str = "netconf";
 
 /// The prompt of keyboard-interactive authentication (RFC 4256), whose answer is not shown.
 const PROMPT: (Cow<'static, str>, bool) = (Cow::Borrowed("Password: "), false);
+
+/// How often it is looked whether a connection has sessions, if it must not be without them.
+const SESSIONS_CHECK: Duration = Duration::from_secs(1);
 
 /// The state of a connection.
 pub(super) struct SshHandler<R> {
@@ -39,6 +44,26 @@ pub(super) struct SshHandler<R> {
     opened: usize,
 }
 
+/// The sessions of a connection.
+pub(super) struct RunningSessions(Weak<()>);
+
+impl RunningSessions {
+    /// Completes when there was no session for this long; never after the end of the connection.
+    pub async fn absent_for(&self, time: Duration) {
+        let mut since = Instant::now();
+        loop {
+            match self.0.strong_count() {
+                0 => return std::future::pending().await,
+                // That of the handler.
+                1 if since.elapsed() >= time => return,
+                1 => {}
+                _ => since = Instant::now(),
+            }
+            sleep(time.min(SESSIONS_CHECK)).await;
+        }
+    }
+}
+
 impl<R: SessionRunner> SshHandler<R> {
     pub fn new(context: TransportContext<R>, connection: Connection) -> Self {
         Self {
@@ -51,6 +76,11 @@ impl<R: SessionRunner> SshHandler<R> {
         }
     }
 
+    /// The sessions of the connection, to observe how many there are.
+    pub fn sessions(&self) -> RunningSessions {
+        RunningSessions(Arc::downgrade(&self.running))
+    }
+
     fn door(&self) -> Door {
         Door {
             transport: Transport::NetconfSsh,
@@ -59,10 +89,9 @@ impl<R: SessionRunner> SshHandler<R> {
     }
 
     async fn log_in(&mut self, credentials: Credentials) -> Auth {
-        let caller = log_in(self.context.service(), credentials, self.door()).await;
-        match caller {
+        let (service, door) = (self.context.service(), self.door());
+        match log_in(service, credentials, door, &self.connection).await {
             Some(caller) => {
-                self.connection.set_authenticated();
                 self.caller = Some(caller);
                 Auth::Accept
             }

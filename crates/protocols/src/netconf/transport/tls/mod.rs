@@ -2,6 +2,7 @@
 
 mod config;
 mod failed_check;
+mod pinned;
 mod transport;
 
 pub use transport::TlsTransport;

@@ -21,15 +21,15 @@ use crate::server::Tls;
 #[derive(Clone)]
 pub struct TlsTransport<R> {
     context: TransportContext<R>,
-    acceptor: TlsAcceptor,
+    tls: Tls,
 }
 
 impl<R: SessionRunner> TlsTransport<R> {
     /// The transport of a server with this certificate; `None` if it has no authorities of client certificates, as every
     /// client must have one (RFC 7589 §4).
-    pub fn new(context: TransportContext<R>, tls: &Tls) -> Option<Self> {
-        let acceptor = TlsAcceptor::from(config(tls)?);
-        Some(Self { context, acceptor })
+    pub fn new(context: TransportContext<R>, tls: Tls) -> Option<Self> {
+        config(&tls, context.service())?;
+        Some(Self { context, tls })
     }
 
     /// Completes the handshake, and finds the user of the client's certificate.
@@ -37,8 +37,10 @@ impl<R: SessionRunner> TlsTransport<R> {
         &self,
         stream: ClosableStream<TcpStream>,
         door: Door,
+        connection: &Connection,
     ) -> Option<(Caller, TlsStream<ClosableStream<TcpStream>>)> {
-        let handshake = self.acceptor.accept(stream);
+        let config = config(&self.tls, self.context.service())?;
+        let handshake = TlsAcceptor::from(config).accept(stream);
         let stream = match timeout(self.context.limits().login_grace, handshake).await {
             Ok(accepted) => accepted.map_err(FailedCheck::of),
             Err(_) => Err(FailedCheck::Timeout),
@@ -53,7 +55,7 @@ impl<R: SessionRunner> TlsTransport<R> {
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let chain = chain.iter().map(|certificate| certificate.to_vec());
         let credentials = Credentials::Certificate(chain.collect());
-        let caller = log_in(self.context.service(), credentials, door).await?;
+        let caller = log_in(self.context.service(), credentials, door, connection).await?;
         Some((caller, stream))
     }
 
@@ -80,7 +82,7 @@ impl<R: SessionRunner> NetworkTransport for TlsTransport<R> {
     fn with_context(&self, context: TransportContext<R>) -> Self {
         Self {
             context,
-            acceptor: self.acceptor.clone(),
+            tls: self.tls.clone(),
         }
     }
 
@@ -90,7 +92,7 @@ impl<R: SessionRunner> NetworkTransport for TlsTransport<R> {
             peer: connection.peer(),
         };
         let stream = ClosableStream::new(stream, connection.signal());
-        let Some((caller, stream)) = self.log_in(stream, door).await else {
+        let Some((caller, stream)) = self.log_in(stream, door, &connection).await else {
             return;
         };
         let session = self
