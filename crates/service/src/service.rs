@@ -19,7 +19,8 @@ use crate::identity::{
     Identity, Method, NameService, Peer, RandomError, TokenStore,
 };
 use crate::notifications::{
-    ConfirmEvent, EstablishedSubscriptions, EventContext, ServiceNotifications,
+    ConfiguredSubscriptions, ConfirmEvent, EstablishedSubscriptions, EventContext,
+    ServiceNotifications,
 };
 use crate::operations::Operations;
 use crate::providers::ProviderConnections;
@@ -111,11 +112,13 @@ impl Service {
         }
         let (sessions, denied) = (Arc::new(sessions), Arc::new(DeniedRequests::default()));
         let established = Arc::new(EstablishedSubscriptions::new(sessions.clock()));
+        let configured = Arc::new(ConfiguredSubscriptions::new(sessions.clock()));
         let sources = StateSources {
             sessions: Arc::clone(&sessions),
             denied: Arc::clone(&denied),
             trees: Arc::clone(&trees),
             established: Arc::clone(&established),
+            configured: Arc::clone(&configured),
             enforces_rules: control == AccessControl::Rules,
             store: StateStore::default(),
         };
@@ -133,7 +136,7 @@ impl Service {
                 operations: Arc::default(),
                 providers: ProviderConnections::default(),
                 state: ServerState::new(sources),
-                notifications: ServiceNotifications::new(established),
+                notifications: ServiceNotifications::new(established, configured),
                 module_observers: Mutex::default(),
             }),
         };
@@ -447,6 +450,7 @@ impl Service {
             Ok(_) => {
                 self.inner.rules.invalidate_after_change_of(tree);
                 self.inner.accounts.refresh_after_change_of(tree);
+                self.refresh_subscriptions_after_change_of(tree);
             }
             Err(_) => {}
         }

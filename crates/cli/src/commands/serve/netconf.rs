@@ -92,7 +92,7 @@ impl NetconfListeners {
     pub fn serve(self, anchors: ServedAnchors, service: Service) -> Result<ServedNetconf> {
         let server = NetconfServer::with_urls(anchors, NetconfLimits::default(), self.urls);
         let limits = TransportLimits::default();
-        let context = TransportContext::new(service, server.clone(), limits);
+        let context = TransportContext::new(service.clone(), server.clone(), limits);
         let keys = self.host_keys.as_ref();
         let ssh = keys.map(|keys| SshTransport::new(context.clone(), keys));
         let tls = self.tls_config.as_ref();
@@ -117,6 +117,9 @@ impl NetconfListeners {
             tracing::info!(path, "serving NETCONF on a Unix socket");
             addresses.insert("socket".to_owned(), Json::from(path));
             tokio::spawn(serve_unix_socket(socket.listener()?, context.clone()));
+        }
+        if !self.clients.is_empty() {
+            service.prepare_subscriptions().map_err(Failure::from)?;
         }
         let call_home = CallHome::new(context.clone(), ssh, tls);
         for client in self.clients {

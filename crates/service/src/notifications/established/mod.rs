@@ -1,4 +1,5 @@
-//! Dynamic subscriptions (RFC 8639 §2.4): those that a session establishes with an operation.
+//! Dynamic subscriptions (RFC 8639 §2.4): those that a session establishes with an operation. A receiver of a configured
+//! subscription has the same record.
 //!
 //! | file | content |
 //! |---|---|
@@ -20,7 +21,11 @@ pub(crate) use error::{Request, SubscriptionError};
 pub(crate) use named_filter::{named_filter, named_selection};
 pub use record::{ESTABLISHED_OPEN_WAIT, MODIFICATIONS_WAITING_MAX, SubscriptionId};
 pub(crate) use record::{End, Established, NewEstablished, Place};
+pub(crate) use registry::DYNAMIC_ID_MIN;
 pub(crate) use registry::EstablishedSubscriptions;
 pub use registry::{ESTABLISHED_MAX, ESTABLISHED_OF_SUBSCRIBER_MAX};
 pub(super) use state_change::{StateChange, Suspension};
-pub(crate) use terms::{GivenFilter, SUBSCRIBED, StreamFilter, StreamTarget, Target, Terms};
+pub(in crate::notifications) use terms::add_stream;
+pub(crate) use terms::{
+    ConfiguredTerms, GivenFilter, SUBSCRIBED, StreamFilter, StreamTarget, Target, Terms,
+};

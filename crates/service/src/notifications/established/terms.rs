@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use espalier_store::{Result, Timestamp};
+use espalier_yang::{DataError, ErrorTag, Schema};
 
 use super::super::filter::EventFilter;
 use super::super::push::{PushTarget, Trigger};
@@ -23,6 +24,24 @@ pub(crate) enum GivenFilter {
     XPath(String),
     /// A subtree filter, as the content of an `anydata`.
     Subtree(String),
+}
+
+impl GivenFilter {
+    /// The content of a filter of events. Names of modules are those of the schemas: of the anchor, and of the notifications
+    /// of the server.
+    ///
+    /// # Errors
+    /// Those of parsing it; `invalid-value` for a name.
+    pub fn parsed(&self, schemas: &[&Schema]) -> std::result::Result<EventFilter, DataError> {
+        match self {
+            Self::XPath(text) => EventFilter::parse_xpath(text),
+            Self::Subtree(content) => EventFilter::parse_subtree(schemas, content),
+            Self::Name(name) => {
+                let message = format!("there is no usable filter “{name}”");
+                Err(DataError::new(ErrorTag::InvalidValue, message))
+            }
+        }
+    }
 }
 
 /// The filter of a subscription.
@@ -54,6 +73,27 @@ pub(crate) enum Target {
 pub(crate) struct Terms {
     pub target: Target,
     pub stop: Option<Timestamp>,
+    /// If it is a subscription of the configuration.
+    pub configured: Option<ConfiguredTerms>,
+}
+
+/// The terms that only a subscription of the configuration has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ConfiguredTerms {
+    pub transport: String,
+    pub purpose: Option<String>,
+    /// The time of the last event before the replay.
+    pub previous: Option<Timestamp>,
+}
+
+impl ConfiguredTerms {
+    /// Adds the leafs.
+    pub fn add_to(&self, nodes: &mut StateNodes<'_>) {
+        nodes.leaf("transport", &self.transport);
+        if let Some(purpose) = &self.purpose {
+            nodes.leaf("purpose", purpose);
+        }
+    }
 }
 
 impl Terms {
@@ -98,19 +138,29 @@ impl Terms {
             Target::Stream(target) => target,
             Target::Datastore(target) => return target.add_to(nodes),
         };
-        match target.filter.as_ref().map(|filter| &filter.given) {
-            None => {}
-            Some(GivenFilter::Name(name)) => {
-                nodes.leaf("stream-filter-name", name);
-            }
-            Some(GivenFilter::XPath(text)) => {
-                nodes.leaf("stream-xpath-filter", text);
-            }
-            Some(GivenFilter::Subtree(content)) => nodes.any("stream-subtree-filter", content),
-        }
-        nodes.leaf("stream", target.stream.name());
+        let filter = target.filter.as_ref().map(|filter| &filter.given);
+        add_stream(nodes, target.stream.name(), filter);
         if let Some(start) = target.start {
             nodes.leaf("replay-start-time", &time_text(start));
         }
     }
+}
+
+/// Adds the leafs of a stream and its filter.
+pub(in crate::notifications) fn add_stream(
+    nodes: &mut StateNodes<'_>,
+    stream: &str,
+    filter: Option<&GivenFilter>,
+) {
+    match filter {
+        None => {}
+        Some(GivenFilter::Name(name)) => {
+            nodes.leaf("stream-filter-name", name);
+        }
+        Some(GivenFilter::XPath(text)) => {
+            nodes.leaf("stream-xpath-filter", text);
+        }
+        Some(GivenFilter::Subtree(content)) => nodes.any("stream-subtree-filter", content),
+    }
+    nodes.leaf("stream", stream);
 }
