@@ -116,7 +116,14 @@ fn a_receiver_follows_the_configuration_and_comes_back_after_a_kill_of_either_si
     receiver.expect("alarm", ">3</number>");
     receiver.expect("replay-completed", ">1<");
     let path = "/ietf-subscribed-notifications:subscriptions";
-    let delete = ["delete", path, "--dataspace", "espalier", "--anchor", "server"];
+    let delete = [
+        "delete",
+        path,
+        "--dataspace",
+        "espalier",
+        "--anchor",
+        "server",
+    ];
     sandbox.run(&[&delete[..], &STORE].concat()).ok();
     receiver.expect("subscription-terminated", "no-such-subscription");
 }

@@ -12,9 +12,9 @@ use super::{NewPushTarget, SessionDatastore};
 use crate::access::Caller;
 use crate::anchor::Anchor;
 use crate::notifications::{
-    ConfiguredFilter, ConfiguredTarget, DatastoreTarget, End, Established, Known, Opened, Opening,
-    Problem, RECEIVERS, Request, SUBSCRIBED, Stream, StreamFilter, StreamTarget, Subscription,
-    SubscriptionConfig, Target, Termination, Terms, problem_of, read_configured,
+    ConfiguredFilter, ConfiguredTarget, DatastoreTarget, End, Established, EventFilter, Known,
+    Opened, Opening, Problem, RECEIVERS, Request, SUBSCRIBED, Stream, StreamFilter, StreamTarget,
+    Subscription, SubscriptionConfig, Target, Termination, Terms, problem_of, read_configured,
 };
 use crate::service::Service;
 use crate::session::{NewSession, Session, SessionKind, Transport};
@@ -145,12 +145,13 @@ impl Service {
         Ok(())
     }
 
-    /// Called after a change of a datastore: if it has the subscriptions, they are read again.
+    /// Called after a change of a datastore: if it can have the subscriptions, they are read again. A process that never read
+    /// them serves nobody.
     pub(crate) fn refresh_subscriptions_after_change_of(&self, changed: &Tree) {
         let module = changed.schema().module_by_name(RECEIVERS);
-        if module.is_some()
-            && let Err(error) = self.refresh_subscriptions()
-        {
+        // The lock is not held while they are read.
+        let was_read = module.is_some() && self.notifications().configured().known().is_some();
+        if was_read && let Err(error) = self.refresh_subscriptions() {
             tracing::warn!(%error, "the subscriptions could not be read after a change");
         }
     }
@@ -233,7 +234,7 @@ impl SessionDatastore {
     ) -> Result<StreamTarget> {
         let server = self.server_schema()?;
         let parsed = |filter: &ConfiguredFilter| {
-            let parsed = filter.content.parsed(&[self.schema(), &server])?;
+            let parsed = EventFilter::of(&filter.content, &[self.schema(), &server])?;
             Ok::<_, Error>(StreamFilter {
                 given: filter.given.clone(),
                 parsed: Arc::new(parsed),

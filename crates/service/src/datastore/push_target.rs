@@ -10,8 +10,12 @@ use crate::notifications::{
     SubscriptionError, Trigger, is_too_big,
 };
 
-/// The datastores whose changes are notified: those with a history.
-const ON_CHANGE_DATASTORES: [Datastore; 2] = [Datastore::Running, Datastore::Startup];
+/// The datastores whose changes are notified: those with a history. Of operational, pushed state is.
+const ON_CHANGE_DATASTORES: [Datastore; 3] = [
+    Datastore::Running,
+    Datastore::Startup,
+    Datastore::Operational,
+];
 
 /// A target that is requested, or configured.
 pub(crate) struct NewPushTarget {
@@ -42,8 +46,8 @@ impl NewPushTarget {
         }
         let is_on_change = matches!(self.trigger, Trigger::OnChange(_));
         if is_on_change && !ON_CHANGE_DATASTORES.contains(&self.datastore) {
-            let name = self.datastore.name().to_owned();
-            return Err(SubscriptionError::OnChange(name).of(request));
+            let what = format!("the datastore {}", self.datastore.name());
+            return Err(SubscriptionError::OnChange(what).of(request));
         }
         let source = of.push_source(self.datastore, self.content.clone())?;
         let missing = || {
@@ -57,8 +61,14 @@ impl NewPushTarget {
             let filter = source.filter(schema);
             let filter =
                 filter.and_then(|one| TrackedFilter::new(schema, one, Selection::default()));
-            if filter.map_err(|error| filtered(error, request))?.is_empty() {
+            let filter = filter.map_err(|error| filtered(error, request))?;
+            if filter.is_empty() {
                 return Err(SubscriptionError::Unchanging.of(request));
+            }
+            let is_operational = self.datastore == Datastore::Operational;
+            if is_operational && !filter.reads_pushed_state_only(datastore.tree()) {
+                let what = "configuration and of data of providers in operational".to_owned();
+                return Err(SubscriptionError::OnChange(what).of(request));
             }
         }
         Ok(source)

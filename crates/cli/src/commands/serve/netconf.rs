@@ -119,7 +119,10 @@ impl NetconfListeners {
             tokio::spawn(serve_unix_socket(socket.listener()?, context.clone()));
         }
         if !self.clients.is_empty() {
-            service.prepare_subscriptions().map_err(Failure::from)?;
+            // A store that cannot be written to is served as well.
+            if let Err(error) = service.prepare_subscriptions() {
+                tracing::warn!(%error, "the server anchor has no configured subscriptions");
+            }
         }
         let call_home = CallHome::new(context.clone(), ssh, tls);
         for client in self.clients {

@@ -6,7 +6,7 @@ use espalier_yang::data::{DataNode, TreeBuilder};
 
 use super::super::policy_nodes::PolicyNodes;
 use super::SUBSCRIBED;
-use super::terms::GivenFilter;
+use super::given_filter::GivenFilter;
 
 /// The filter of events with a name in a configuration; `None` if there is none, or if it is empty.
 ///

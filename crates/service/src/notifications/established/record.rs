@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::super::context::EventContext;
 use super::super::encoding::Encoding;
 use super::super::event::Event;
+use super::super::filter::EventFilter;
 use super::super::filter_in_force::FilterInForce;
 use super::super::group::Selector;
 use super::super::position::Position;
@@ -19,8 +20,9 @@ use super::super::receiver::Receiver;
 use super::super::stream::Stream;
 use super::super::termination::Termination;
 use super::error::{Request, SubscriptionError};
+use super::given_filter::GivenFilter;
 use super::state_change::StateChange;
-use super::terms::{GivenFilter, StreamFilter, Target, Terms};
+use super::terms::{StreamFilter, Target, Terms};
 use super::{SUBSCRIBED, named_filter, state_change};
 use crate::server_state::StateNodes;
 use crate::session::{Session, Transport};
@@ -312,7 +314,7 @@ impl Established {
         }
         let server = context.server_schema()?;
         let parsed = named_filter(tree, name)?;
-        let parsed = parsed.map(|content| content.parsed(&[tree.schema(), &server]));
+        let parsed = parsed.map(|content| EventFilter::of(&content, &[tree.schema(), &server]));
         // A wrong filter is no filter.
         match parsed.and_then(std::result::Result::ok) {
             None => {

@@ -3,46 +3,17 @@
 use std::sync::Arc;
 
 use espalier_store::{Result, Timestamp};
-use espalier_yang::{DataError, ErrorTag, Schema};
 
 use super::super::filter::EventFilter;
 use super::super::push::{PushTarget, Trigger};
 use super::super::replay::Times;
 use super::super::stream::Stream;
+use super::given_filter::GivenFilter;
 use crate::server_state::StateNodes;
 use crate::time_text::time_text;
 
 /// The module of the operations.
 pub(crate) const SUBSCRIBED: &str = "ietf-subscribed-notifications";
-
-/// A filter, as the subscriber gave it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum GivenFilter {
-    /// The name of one in the configuration.
-    Name(String),
-    /// An XPath expression.
-    XPath(String),
-    /// A subtree filter, as the content of an `anydata`.
-    Subtree(String),
-}
-
-impl GivenFilter {
-    /// The content of a filter of events. Names of modules are those of the schemas: of the anchor, and of the notifications
-    /// of the server.
-    ///
-    /// # Errors
-    /// Those of parsing it; `invalid-value` for a name.
-    pub fn parsed(&self, schemas: &[&Schema]) -> std::result::Result<EventFilter, DataError> {
-        match self {
-            Self::XPath(text) => EventFilter::parse_xpath(text),
-            Self::Subtree(content) => EventFilter::parse_subtree(schemas, content),
-            Self::Name(name) => {
-                let message = format!("there is no usable filter “{name}”");
-                Err(DataError::new(ErrorTag::InvalidValue, message))
-            }
-        }
-    }
-}
 
 /// The filter of a subscription.
 #[derive(Clone, Debug)]

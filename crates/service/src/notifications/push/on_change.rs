@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_store::{
-    AccessTable, ChangedScopes, Error, FilteredDifference, FilteredEdit, ReaderAccess, Result,
-    Selection, TrackedFilter, Tree,
+    AccessTable, ChangedScopes, Datastore, Error, FilteredDifference, FilteredEdit, ReaderAccess,
+    Result, Selection, TrackedFilter, Tree,
 };
 use espalier_yang::data::TreeBuilder;
 
@@ -276,8 +276,12 @@ impl Changes {
         access: Option<Arc<AccessTable>>,
         outbox: &mut Outbox,
     ) -> Result<()> {
-        let view = reads.tree.view()?;
+        let mut view = reads.tree.view()?;
         let version = view.version()?;
+        if reads.tree.datastore() == Datastore::Operational {
+            // The pushed data alone, as in the differences.
+            view = reads.tree.at(version)?;
+        }
         let view = view.with_access(access.clone());
         let mut builder = TreeBuilder::with_limit(PUSH_UPDATE_NODES_MAX);
         let read = reads.filter.read(&view, &mut builder);

@@ -9,8 +9,8 @@ use espalier_yang::data::DataTree;
 use super::push;
 use crate::datastore::SessionDatastore;
 use crate::notifications::{
-    Encoding, GivenFilter, Request, StreamFilter, StreamTarget, SubscriptionError, SubscriptionId,
-    Target, Terms, named_filter,
+    Encoding, EventFilter, GivenFilter, Request, StreamFilter, StreamTarget, SubscriptionError,
+    SubscriptionId, Target, Terms, named_filter,
 };
 use crate::operations::OperationCall;
 use crate::server_state::StateNodes;
@@ -118,7 +118,7 @@ fn filter(
         content => content.clone(),
     };
     let server = of.server_schema()?;
-    let parsed = content.parsed(&[of.schema(), &server]);
+    let parsed = EventFilter::of(&content, &[of.schema(), &server]);
     let parsed = Arc::new(parsed.map_err(|error| wrong(error.message))?);
     Ok(Some(StreamFilter { given, parsed }))
 }
