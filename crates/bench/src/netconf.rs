@@ -140,6 +140,7 @@ fn serve(tree: Tree, stream: UnixStream) -> Result<()> {
         caller: Caller::exempt(),
         transport: Transport::NetconfLocal,
         address: "bench".to_owned(),
+        call_home_client: None,
     };
     runtime.block_on(async {
         let stream = tokio::net::UnixStream::from_std(stream)?;

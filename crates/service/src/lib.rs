@@ -41,8 +41,8 @@ mod time_text;
 
 pub use anchor::Anchor;
 pub use datastore::{
-    BegunChange, ChangeNote, FilteredPart, ModuleUpgrade, RequestFilter, SessionDatastore,
-    XPathFilter,
+    BegunChange, ChangeNote, ConfiguredFeed, FilteredPart, ModuleUpgrade, RequestFilter,
+    SessionDatastore, XPathFilter,
 };
 pub use denied::DeniedCounters;
 pub use logins::Door;

@@ -19,6 +19,11 @@ const MODULES: &[StandardModule] = &[
         text: include_str!("../../../models/espalier-modules.yang"),
     },
     StandardModule {
+        name: "espalier-notification-receivers",
+        revision: "2026-11-29",
+        text: include_str!("../../../models/espalier-notification-receivers.yang"),
+    },
+    StandardModule {
         name: "espalier-notifications",
         revision: "2026-11-28",
         text: include_str!("../../../models/espalier-notifications.yang"),
@@ -153,13 +158,7 @@ pub fn named(text: &str) -> Option<&'static StandardModule> {
 /// Features of built-in modules that the service does not have, by module.
 const UNSUPPORTED_FEATURES: [(&str, &[&str]); 1] = [(
     "ietf-subscribed-notifications",
-    &[
-        "configured",
-        "dscp",
-        "interface-designation",
-        "qos",
-        "supports-vrf",
-    ],
+    &["dscp", "interface-designation", "qos", "supports-vrf"],
 )];
 
 /// The features of a built-in module that the service has; `None` if it has all.

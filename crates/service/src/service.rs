@@ -19,7 +19,8 @@ use crate::identity::{
     Identity, Method, NameService, Peer, RandomError, TokenStore,
 };
 use crate::notifications::{
-    ConfirmEvent, EstablishedSubscriptions, EventContext, ServiceNotifications,
+    ConfiguredSubscriptions, ConfirmEvent, EstablishedSubscriptions, EventContext,
+    ServiceNotifications,
 };
 use crate::open_logins::OpenLogins;
 use crate::operations::Operations;
@@ -115,11 +116,13 @@ impl Service {
         }
         let (sessions, denied) = (Arc::new(sessions), Arc::new(DeniedRequests::default()));
         let established = Arc::new(EstablishedSubscriptions::new(sessions.clock()));
+        let configured = Arc::new(ConfiguredSubscriptions::new(sessions.clock()));
         let sources = StateSources {
             sessions: Arc::clone(&sessions),
             denied: Arc::clone(&denied),
             trees: Arc::clone(&trees),
             established: Arc::clone(&established),
+            configured: Arc::clone(&configured),
             enforces_rules: control == AccessControl::Rules,
             store: StateStore::default(),
         };
@@ -139,7 +142,7 @@ impl Service {
                 operations: Arc::default(),
                 providers: ProviderConnections::default(),
                 state: ServerState::new(sources),
-                notifications: ServiceNotifications::new(established),
+                notifications: ServiceNotifications::new(established, configured),
                 module_observers: Mutex::default(),
             }),
         };
@@ -461,6 +464,7 @@ impl Service {
             Ok(_) => {
                 self.inner.rules.invalidate_after_change_of(tree);
                 self.inner.accounts.refresh_after_change_of(tree);
+                self.refresh_subscriptions_after_change_of(tree);
             }
             Err(_) => {}
         }

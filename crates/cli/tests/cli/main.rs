@@ -12,6 +12,7 @@ mod clock;
 mod collections;
 mod commands;
 mod configuration;
+mod configured_subscriptions;
 mod datastores;
 mod disk_faults;
 mod errors;

@@ -14,7 +14,7 @@ use crate::process::{Outcome, Sandbox};
 const PASSWORD: &str = "a long enough password";
 
 /// A sandbox with a store that has the user maria.
-fn with_user() -> Sandbox {
+pub fn with_user() -> Sandbox {
     let sandbox = Sandbox::new();
     create_store(&sandbox);
     let add = [

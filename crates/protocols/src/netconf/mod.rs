@@ -17,6 +17,7 @@
 //! requests, a client that does not read delays only itself, and an idle session costs no thread.
 
 mod capabilities;
+mod configured;
 mod framing;
 mod limits;
 mod message;

@@ -29,12 +29,7 @@ impl Sending {
         (outbox, framing): (Outbox, Framing),
         replays: Arc<Semaphore>,
     ) -> Self {
-        // A client that disconnects is not an error.
-        let task = tokio::spawn(async move {
-            if let Err(error) = send_all(subscription, (outbox, framing), &replays).await {
-                tracing::debug!(%error, "the notifications of a NETCONF session ended");
-            }
-        });
+        let task = tokio::spawn(send(subscription, (outbox, framing), replays));
         Self {
             task: task.abort_handle(),
         }
@@ -49,6 +44,18 @@ impl Sending {
 impl Drop for Sending {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+/// Sends until the end of the subscription, or of the connection. `replays` limits the threads that read.
+pub(super) async fn send(
+    subscription: Subscription,
+    (outbox, framing): (Outbox, Framing),
+    replays: Arc<Semaphore>,
+) {
+    // A client that disconnects is not an error.
+    if let Err(error) = send_all(subscription, (outbox, framing), &replays).await {
+        tracing::debug!(%error, "the notifications of a NETCONF session ended");
     }
 }
 
@@ -79,6 +86,7 @@ async fn send_all(
                 let text = String::from_utf8(message).map_err(io::Error::other)?;
                 outbox.send(framing, &text).await?;
                 subscription.session().record_notification();
+                subscription.record_sent();
             }
             Ok(Next::MustRead) => {
                 let turn = Arc::clone(replays).acquire_owned().await;

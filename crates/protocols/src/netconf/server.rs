@@ -27,6 +27,8 @@ pub struct NetconfPeer {
     pub transport: Transport,
     /// The address.
     pub address: String,
+    /// The name of the client, if the server called it: it can be a receiver of configured subscriptions.
+    pub call_home_client: Option<Arc<str>>,
 }
 
 /// Why a session ended.

@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::time::{Instant, timeout};
 
 use super::capabilities::{PRIVATE_CANDIDATE, capabilities};
+use super::configured::SendingConfigured;
 use super::framing::{Decoder, Framing, Part};
 use super::message::{Hello, Reply, ReplyStart};
 use super::notifications::Sending;
@@ -63,6 +64,8 @@ where
         },
         created: None,
         established: Vec::new(),
+        call_home_client: peer.call_home_client,
+        configured: None,
     };
     let end = running.run().await;
     tracing::info!(id = session.id().0, user = %session.caller().user, ?end, "a NETCONF session ended");
@@ -115,6 +118,10 @@ struct Running<R> {
     created: Option<Sending>,
     /// Those of `establish-subscription`.
     established: Vec<Sending>,
+    /// The client, if the server called it.
+    call_home_client: Option<Arc<str>>,
+    /// Those of the configuration.
+    configured: Option<SendingConfigured>,
 }
 
 /// What arrives on a connection.
@@ -137,6 +144,12 @@ impl<R: AsyncRead + Unpin> Running<R> {
     async fn messages(&mut self) -> Result<SessionEnd, SessionEnd> {
         let framing = self.greet().await?;
         self.input.decoder.set_framing(framing);
+        if let Some(client) = &self.call_home_client {
+            let feed = self.server.service.configured_feed(&self.session, client);
+            let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
+            let sending = SendingConfigured::begin(server, feed, (outbox, framing));
+            self.configured = Some(sending);
+        }
         loop {
             let message = self.message(framing).await?;
             let request = Request {
@@ -168,10 +181,12 @@ impl<R: AsyncRead + Unpin> Running<R> {
     fn subscribed(&mut self) -> Subscribed {
         self.created.take_if(|sending| sending.is_ended());
         self.established.retain(|sending| !sending.is_ended());
-        match (&self.created, self.established.is_empty()) {
-            (Some(_), _) => Subscribed::Created,
-            (None, false) => Subscribed::Established,
-            (None, true) => Subscribed::None,
+        let configured = self.configured.as_ref();
+        let has_configured = configured.is_some_and(SendingConfigured::is_receiving);
+        match &self.created {
+            Some(_) => Subscribed::Created,
+            None if has_configured || !self.established.is_empty() => Subscribed::Established,
+            None => Subscribed::None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! NETCONF, without a network.
 
 mod compare;
+mod configured;
 mod filters;
 mod framing;
 mod fuzz;

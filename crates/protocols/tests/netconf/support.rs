@@ -123,26 +123,49 @@ impl Fixture {
 
     /// A connection on which nothing was sent yet.
     pub fn connect(&self) -> Client<'_> {
-        self.connect_as(Caller::exempt())
+        self.connect_as(Caller::exempt(), None)
     }
 
-    /// A session of a user in `base:1.1`.
-    pub fn session_of(&self, user: &str) -> Client<'_> {
-        let mut client = self.connect_as(Caller {
-            user: user.to_owned(),
+    /// A session of a client that the server called.
+    pub fn call_home(&self, name: &str) -> Client<'_> {
+        self.call_home_as(Caller::exempt(), name)
+    }
+
+    /// A session of a client that the server called, as a user.
+    pub fn call_home_of(&self, user: &str, name: &str) -> Client<'_> {
+        let user = user.to_owned();
+        let caller = Caller {
+            user,
             ..Caller::default()
-        });
+        };
+        self.call_home_as(caller, name)
+    }
+
+    fn call_home_as(&self, caller: Caller, name: &str) -> Client<'_> {
+        let mut client = self.connect_as(caller, Some(name));
         client.greet(&[BASE_1_0, BASE_1_1]);
         client
     }
 
-    fn connect_as(&self, caller: Caller) -> Client<'_> {
+    /// A session of a user in `base:1.1`.
+    pub fn session_of(&self, user: &str) -> Client<'_> {
+        let caller = Caller {
+            user: user.to_owned(),
+            ..Caller::default()
+        };
+        let mut client = self.connect_as(caller, None);
+        client.greet(&[BASE_1_0, BASE_1_1]);
+        client
+    }
+
+    fn connect_as(&self, caller: Caller, call_home_client: Option<&str>) -> Client<'_> {
         let (own, other) = tokio::io::duplex(64 << 10);
         let server = self.server.clone();
         let peer = NetconfPeer {
             caller,
             transport: Transport::NetconfLocal,
             address: "test".to_owned(),
+            call_home_client: call_home_client.map(Into::into),
         };
         let end = self
             .runtime

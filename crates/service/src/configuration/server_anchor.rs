@@ -1,11 +1,15 @@
 //! The anchor with the configuration of the server.
 
+use std::collections::BTreeMap;
+
 use espalier_store::{Datastore, Error, Result, Store, Tree, UpgradeOptions};
 use espalier_yang::schema::SchemaSource;
 use espalier_yang::standard::{self, StandardModule};
 
 use crate::access::NACM_MODULE;
 use crate::modules;
+use crate::notifications::{PUSH, RECEIVERS, SUBSCRIBED};
+use crate::server_state::{SUBSCRIBED_FEATURES, only};
 
 /// The dataspace of the server anchor, and the name of its schema set.
 pub const SERVER_DATASPACE: &str = "espalier";
@@ -13,22 +17,32 @@ pub const SERVER_DATASPACE: &str = "espalier";
 /// The server anchor.
 pub const SERVER_ANCHOR: &str = "server";
 
-/// The modules that the server anchor implements. Of ietf-x509-cert-to-name it
-/// needs the identities of `map-type`: those of a module that is only imported are no values.
-const IMPLEMENTED: [&str; 5] = [
+/// The module with the identities of datastores.
+const DATASTORES_MODULE: &str = "ietf-datastores";
+
+/// The modules that the server anchor implements. Of ietf-x509-cert-to-name it needs the identities of `map-type`, of
+/// ietf-datastores those of datastores: those of a module that is only imported are no values.
+const IMPLEMENTED: [&str; 9] = [
     "espalier-access",
+    RECEIVERS,
     "espalier-system",
+    DATASTORES_MODULE,
     NACM_MODULE,
+    SUBSCRIBED,
     "ietf-system",
     "ietf-x509-cert-to-name",
+    PUSH,
 ];
 
 /// The modules of the server anchor.
 pub fn server_source() -> SchemaSource {
-    let nacm = standard::module(NACM_MODULE, None).map(StandardModule::source);
+    let standard = [DATASTORES_MODULE, NACM_MODULE].into_iter();
+    let standard = standard.filter_map(|name| standard::module(name, None));
+    let standard = standard.map(StandardModule::source);
     SchemaSource {
-        modules: modules::sources().into_iter().chain(nacm).collect(),
+        modules: modules::sources().into_iter().chain(standard).collect(),
         implement: IMPLEMENTED.map(str::to_owned).to_vec(),
+        features: BTreeMap::from([(SUBSCRIBED.to_owned(), only(&SUBSCRIBED_FEATURES))]),
         ..SchemaSource::default()
     }
     .without_unused()

@@ -16,17 +16,21 @@
 //! | `modules.rs` | changes of modules |
 //! | `notify.rs` | notifications: sending, streams, subscriptions |
 //! | `subscriptions.rs` | dynamic subscriptions |
+//! | `configured.rs` | configured subscriptions |
+//! | `push_target.rs` | new targets of subscriptions to datastores |
 //! | `push_source.rs` | the data of subscriptions to datastores |
 //! | `state.rs` | the state of the server |
 
 mod call;
 mod candidate;
+mod configured;
 mod filtered;
 mod history;
 mod lock;
 mod modules;
 mod notify;
 mod push_source;
+mod push_target;
 mod read;
 mod session_datastore;
 mod state;
@@ -34,7 +38,9 @@ mod subscriptions;
 mod write;
 
 pub(crate) use call::{Call, READ};
+pub use configured::ConfiguredFeed;
 pub use filtered::{FilteredPart, RequestFilter, XPathFilter};
 pub use modules::ModuleUpgrade;
+pub(crate) use push_target::NewPushTarget;
 pub use session_datastore::{ChangeNote, SessionDatastore};
 pub use write::BegunChange;

@@ -102,6 +102,10 @@ impl PushSource for DatastoreSource {
         self.request(&[schema])?.resolve(schema)
     }
 
+    fn content(&self) -> Option<&GivenFilter> {
+        self.content.as_ref()
+    }
+
     fn renewed(&self) -> Result<Renewed> {
         let Some(GivenFilter::Name(name)) = &self.given else {
             return Ok(Renewed::Unchanged);

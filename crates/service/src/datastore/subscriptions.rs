@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use espalier_store::{Result, Timestamp};
+use espalier_store::{Error, Result, Timestamp};
 use espalier_yang::data::{Content, DataNode, DataTree};
-use espalier_yang::{NodeId, Schema};
+use espalier_yang::{ErrorTag, NodeId, Schema};
 
 use super::SessionDatastore;
 use super::call::Call;
 use crate::audit::AuditOperation;
 use crate::notifications::{
-    Encoding, End, Established, NewEstablished, Place, Request, SUBSCRIBED, StreamFilter,
-    StreamTarget, Subscription, SubscriptionError, SubscriptionId, Target, Termination, Terms,
+    Encoding, End, Established, NewEstablished, Place, RECEIVERS, Request, SUBSCRIBED,
+    StreamFilter, StreamTarget, Subscription, SubscriptionError, SubscriptionId, Target,
+    Termination, Terms,
 };
 use crate::server_state::StateNodes;
 
@@ -170,6 +171,25 @@ impl SessionDatastore {
         let one = all.get(id, anchor, Some(&self.session), Request::Delete)?;
         all.end(&one, End::Deleted);
         Ok(())
+    }
+
+    /// Begins a configured subscription again for a receiver.
+    pub(crate) fn reset_receiver(&self, id: SubscriptionId, receiver: &str) -> Result<()> {
+        let trees = self.service.configuration();
+        let configuration = trees.with_module(RECEIVERS)?;
+        let mut anchors = trees.served().into_iter().chain(configuration);
+        let is_here = anchors.any(|tree| tree.has_same_anchor(self.governed()));
+        let configured = self.service.notifications().configured();
+        match is_here && configured.reset(id, receiver) {
+            true => Ok(()),
+            false => {
+                let message = format!(
+                    "there is no receiver “{receiver}” of a subscription {}",
+                    id.0
+                );
+                Err(Error::data(ErrorTag::DataMissing, message))
+            }
+        }
     }
 
     /// Ends any subscription of the anchor.

@@ -8,6 +8,7 @@ use espalier_yang::xpath::Expression;
 use espalier_yang::xpath::evaluate::{Evaluator, Item, Limits, Scope};
 use espalier_yang::{DataError, ErrorTag, Instances, Schema};
 
+use super::established::GivenFilter;
 use super::event::Event;
 
 /// The maximum number of nodes that a filter may visit for one event. An event that needs more is not delivered.
@@ -24,6 +25,22 @@ pub enum EventFilter {
 }
 
 impl EventFilter {
+    /// Parses the content of a filter. Names of modules are those of the schemas: of the anchor, and of the notifications of
+    /// the server.
+    ///
+    /// # Errors
+    /// Those of its kind; `invalid-value` for a name.
+    pub(crate) fn of(given: &GivenFilter, schemas: &[&Schema]) -> Result<Self, DataError> {
+        match given {
+            GivenFilter::XPath(text) => Self::parse_xpath(text),
+            GivenFilter::Subtree(content) => Self::parse_subtree(schemas, content),
+            GivenFilter::Name(name) => {
+                let message = format!("there is no usable filter “{name}”");
+                Err(DataError::new(ErrorTag::InvalidValue, message))
+            }
+        }
+    }
+
     /// Parses an XPath filter. Prefixes are names of modules; a name without a prefix is that of any module (RFC 8040
     /// §4.8.4).
     ///

@@ -24,9 +24,11 @@
 //! | `delivery.rs` | what a subscription delivers |
 //! | `stream_subscription.rs` | a subscription to a stream: replay, then live events |
 //! | `subscription.rs` | a subscription of either kind |
+//! | `policy_nodes.rs` | the terms of a subscription in an operation or in the configuration |
 //! | `position.rs` | a position in the events |
 //! | `termination.rs` | why a subscription ends |
 //! | `established/` | dynamic subscriptions (RFC 8639) |
+//! | `configured/` | configured subscriptions (RFC 8639) |
 //! | `push/` | subscriptions to datastores (RFC 8641) |
 //! | `settings.rs` | changes of settings |
 //! | `service_notifications.rs` | what the service has of this |
@@ -36,6 +38,7 @@
 //! not sent at all: their events are made from the history of the datastore when somebody receives them (decision 0073).
 
 mod commit_event;
+mod configured;
 mod context;
 mod delivery;
 mod encoding;
@@ -48,6 +51,7 @@ mod group;
 mod hub;
 mod logged_event;
 mod new_event;
+mod policy_nodes;
 mod position;
 mod push;
 mod receiver;
@@ -62,6 +66,10 @@ mod termination;
 
 pub use crate::time_text::{parse_time, time_text};
 pub use commit_event::EVENT_CHANGES_MAX;
+pub(crate) use configured::{
+    ConfiguredFilter, ConfiguredSubscriptions, ConfiguredTarget, DatastoreTarget, Known, Opened,
+    Opening, Problem, RECEIVERS, SubscriptionConfig, problem_of, read_configured,
+};
 pub(crate) use context::EventContext;
 pub use delivery::{Delivery, Polled};
 pub use encoding::{Encoding, completion};
@@ -78,10 +86,9 @@ pub(crate) use established::{
 pub use event::{Event, EventSource};
 pub use filter::{EventFilter, FILTER_STEPS_MAX};
 pub use new_event::Notification;
+pub(crate) use policy_nodes::PolicyNodes;
 pub use position::{NotAPosition, Position};
-pub(crate) use push::{
-    ChangeType, OnChange, PUSH, PushContents, PushSource, PushTarget, Renewed, Trigger, is_too_big,
-};
+pub(crate) use push::{PUSH, PushContents, PushSource, PushTarget, Renewed, Trigger, is_too_big};
 pub use push::{PUSH_PERIOD_MIN, PUSH_UPDATE_NODES_MAX, PUSH_VERSIONS_MAX};
 pub use receiver::{RECEIVER_BYTES_MAX, RECEIVER_EVENTS_MAX};
 pub(crate) use service_notifications::ServiceNotifications;

@@ -236,6 +236,28 @@ impl Replay {
     }
 }
 
+/// The time of the last event of some sources before a time.
+pub(super) fn previous_event_time(
+    tree: &Tree,
+    sources: &[Source],
+    time: Timestamp,
+) -> Result<Option<Timestamp>> {
+    let mut last = None;
+    if sources.contains(&Source::Log) {
+        let before = tree.event_sequence_at(time)?.saturating_sub(1);
+        let records = tree.events_from(before)?.records.into_iter();
+        last = records
+            .map(|record| record.time)
+            .find(|&found| found < time);
+    }
+    if sources.contains(&Source::Commits) {
+        let before = version_at(tree, time)? - 1;
+        let commits = tree.history(Some(before), 1)?;
+        last = last.max(commits.first().map(|commit| commit.time));
+    }
+    Ok(last)
+}
+
 /// A version at or before the first commit from a time on.
 fn version_at(tree: &Tree, time: Timestamp) -> Result<u64> {
     let (mut low, mut high) = (1, tree.view()?.version()? + 1);

@@ -8,6 +8,8 @@ use espalier_yang::{ErrorTag, Schema};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use super::configured::{ConfiguredSubscriptions, Opening};
+use super::encoding::Encoding;
 use super::established::{
     End, Established, EstablishedSubscriptions, NewEstablished, Request, SubscriptionId, Target,
     Terms,
@@ -33,16 +35,26 @@ pub(crate) struct ServiceNotifications {
     /// The subscriptions to datastores, by the number of the anchor.
     push_hubs: Mutex<FxHashMap<(u64, Datastore), Arc<PushHub>>>,
     established: Arc<EstablishedSubscriptions>,
+    configured: Arc<ConfiguredSubscriptions>,
 }
 
 impl ServiceNotifications {
     /// Without receivers.
-    pub fn new(established: Arc<EstablishedSubscriptions>) -> Self {
+    pub fn new(
+        established: Arc<EstablishedSubscriptions>,
+        configured: Arc<ConfiguredSubscriptions>,
+    ) -> Self {
         Self {
             hubs: Mutex::default(),
             push_hubs: Mutex::default(),
             established,
+            configured,
         }
+    }
+
+    /// The subscriptions in the configuration.
+    pub fn configured(&self) -> &ConfiguredSubscriptions {
+        &self.configured
     }
 
     /// The subscriptions that were established with the operation.
@@ -167,11 +179,46 @@ impl Service {
             );
             return Err(Error::data(ErrorTag::InUse, message));
         }
-        let opened = match established.terms().target {
-            Target::Stream(_) => self.open_stream(running, &established),
-            Target::Datastore(target) => self.open_push(&running, &established, target),
-        };
+        let opened = self.receive(running, &established);
         opened.inspect_err(|_| established.finish(End::Deleted))
+    }
+
+    /// Opens a configured subscription for the session of a receiver.
+    pub(crate) fn open_configured(
+        &self,
+        session: &Arc<Session>,
+        running: Tree,
+        opening: &Opening,
+        mut terms: Terms,
+    ) -> Result<(Arc<Established>, Subscription)> {
+        let boot = self.sessions().totals().started;
+        let position = opening.begin(&mut terms, &running, boot)?;
+        let new = NewEstablished {
+            session: Arc::clone(session),
+            schema: self.server_schema()?,
+            anchor: running.anchor_id(),
+            terms,
+            encoding: Some(Encoding::Xml),
+            position,
+        };
+        let now = running.store().now();
+        let established = Arc::new(Established::new(opening.id, new, now));
+        established.open();
+        established.check(&*self.event_context(), &running)?;
+        if established.end().is_some() {
+            let message = "the user of the receiver cannot read the stream";
+            return Err(Error::data(ErrorTag::AccessDenied, message));
+        }
+        let subscription = self.receive(running, &established)?;
+        Ok((established, subscription))
+    }
+
+    /// Begins to receive.
+    fn receive(&self, running: Tree, established: &Arc<Established>) -> Result<Subscription> {
+        match established.terms().target {
+            Target::Stream(_) => self.open_stream(running, established),
+            Target::Datastore(target) => self.open_push(&running, established, target),
+        }
     }
 
     fn open_stream(&self, running: Tree, established: &Arc<Established>) -> Result<Subscription> {

@@ -127,6 +127,9 @@ impl StreamSubscription {
         subscription.revision = revision;
         subscription.modifications = modifications;
         subscription.established = Some(Arc::clone(&established));
+        if established.is_configured() {
+            subscription.announce_change(StateChange::Started);
+        }
         match times.start {
             Some(_) => subscription.begin_replay()?,
             None => subscription.begin_at(established.new.position)?,
@@ -203,6 +206,15 @@ impl StreamSubscription {
     /// The position after the recorded events that were delivered.
     pub fn position(&self) -> Position {
         self.position
+    }
+
+    /// Records that everything that was delivered was sent.
+    pub fn record_sent(&self) {
+        if let Some(established) = &self.established
+            && established.is_configured()
+        {
+            established.set_delivered(self.position);
+        }
     }
 
     /// Whether the subscription has ended, and everything was delivered.
@@ -372,8 +384,21 @@ impl StreamSubscription {
                 self.ready.push_back(delivery);
                 self.announce_change(StateChange::Resumed);
             }
-            Delivery::Completed => {}
-            Delivery::Terminated(reason) => self.announce_change(StateChange::Terminated(reason)),
+            Delivery::Completed => {
+                if self
+                    .established
+                    .as_ref()
+                    .is_some_and(|one| one.is_configured())
+                {
+                    self.announce_change(StateChange::Completed);
+                }
+            }
+            Delivery::Terminated(reason) => {
+                self.announce_change(StateChange::Terminated(reason));
+                if let Some(established) = &self.established {
+                    established.finish(End::Terminated(reason));
+                }
+            }
         }
     }
 
@@ -584,7 +609,7 @@ impl Drop for StreamSubscription {
     fn drop(&mut self) {
         self.leave();
         if let Some(established) = &self.established {
-            established.finish(End::Deleted);
+            established.close();
         }
     }
 }

@@ -46,6 +46,15 @@ impl Subscription {
         }
     }
 
+    /// Records that everything that was delivered was sent to the receiver. If its connection is lost, the replay of a
+    /// configured subscription continues here.
+    pub fn record_sent(&self) {
+        match &self.0 {
+            Kind::Stream(stream) => stream.record_sent(),
+            Kind::Push(push) => push.record_sent(),
+        }
+    }
+
     /// Whether the subscription has ended, and everything was delivered.
     pub fn is_ended(&self) -> bool {
         match &self.0 {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use espalier_yang::data::{DataNode, DataTree, ParseError, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::{DataError, ErrorTag, Errors, InstancePath, NodeId, NodeKind, Schema};
 
-use crate::notifications::Encoding;
+use crate::notifications::{Encoding, PolicyNodes};
 use crate::session::Session;
 
 /// Whether a call is still waited for.
@@ -71,6 +71,14 @@ impl OperationCall {
         let named = |node: &&DataNode| &*self.schema.node(node.node).name == name;
         let leaf = self.arguments().iter().find(named)?;
         leaf.value().map(ToString::to_string)
+    }
+
+    /// The input as the terms of a subscription.
+    pub(crate) fn policy(&self) -> PolicyNodes<'_> {
+        PolicyNodes {
+            schema: &self.schema,
+            nodes: self.arguments(),
+        }
     }
 
     /// Whether it is still waited for.

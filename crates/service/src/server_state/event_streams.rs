@@ -6,7 +6,7 @@ use espalier_yang::data::DataTree;
 
 use super::anchor_state::AnchorState;
 use super::state_nodes::StateNodes;
-use crate::notifications::{SUBSCRIBED, Stream, StreamInfo};
+use crate::notifications::{RECEIVERS, SUBSCRIBED, Stream, StreamInfo};
 use crate::time_text::time_text;
 
 /// The streams of a served anchor.
@@ -60,15 +60,22 @@ pub(super) fn subscribed(
     }))
 }
 
-/// `/subscriptions`.
+/// `/subscriptions`: the dynamic ones to the anchor, and the configured ones if they are to it or in its configuration.
 pub(super) fn subscriptions(
     state: &AnchorState,
     request: &ProviderRequest,
 ) -> std::result::Result<DataTree, ProviderError> {
     let anchor = state.served.anchor.running().anchor_id();
     let established = state.sources.established.of_anchor(anchor);
+    let trees = &state.sources.trees;
+    let configuration = trees.with_module(RECEIVERS)?;
+    let mut with_configured = trees.served().into_iter().chain(configuration);
+    let has_configured = with_configured.any(|tree| tree.anchor_id() == anchor);
     let top = (SUBSCRIBED, "subscriptions");
     Ok(StateNodes::tree(&request.schema, top, |list| {
+        if has_configured {
+            state.sources.configured.add_to(list);
+        }
         established.iter().for_each(|one| one.add_to(list));
     }))
 }

@@ -41,6 +41,6 @@ pub(crate) use providers::ServerState;
 pub use served_anchor::ServedAnchor;
 pub(crate) use sources::StateSources;
 pub(crate) use state_nodes::StateNodes;
-pub(crate) use state_store::{StateStore, defines, is_state_module};
+pub(crate) use state_store::{SUBSCRIBED_FEATURES, StateStore, defines, is_state_module, only};
 pub use state_store::{schema, state_schema_of};
 pub use yang_library::LibraryTag;

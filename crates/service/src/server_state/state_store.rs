@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::access::NACM_MODULE;
 use crate::modules;
-use crate::notifications::{PUSH, SUBSCRIBED};
+use crate::notifications::{PUSH, RECEIVERS, SUBSCRIBED};
 
 /// The dataspace, and the name of its schema set.
 const DATASPACE: &str = "state";
@@ -38,9 +38,10 @@ const STATE_MODULES: [&str; 13] = [
 ];
 
 /// The implemented modules: those above, those that define values in their data, and those of the server's notifications.
-const IMPLEMENTED: [&str; 25] = [
+const IMPLEMENTED: [&str; 26] = [
     "espalier-access",
     "espalier-modules",
+    RECEIVERS,
     "espalier-notifications",
     "espalier-server",
     "ietf-datastores",
@@ -77,8 +78,15 @@ const NETCONF_FEATURES: [&str; 7] = [
     "xpath",
 ];
 
-/// The features of `ietf-subscribed-notifications`: those of dynamic subscriptions.
-const SUBSCRIBED_FEATURES: [&str; 5] = ["encode-json", "encode-xml", "replay", "subtree", "xpath"];
+/// The features of `ietf-subscribed-notifications`, also in the server anchor.
+pub(crate) const SUBSCRIBED_FEATURES: [&str; 6] = [
+    "configured",
+    "encode-json",
+    "encode-xml",
+    "replay",
+    "subtree",
+    "xpath",
+];
 
 /// The modules that the others import.
 const IMPORTED: [&str; 9] = [
@@ -140,7 +148,8 @@ fn source() -> SchemaSource {
     }
 }
 
-fn only(names: &[&str]) -> Features {
+/// These features only.
+pub(crate) fn only(names: &[&str]) -> Features {
     Features::Only(names.iter().map(|&name| name.to_owned()).collect())
 }
 

@@ -10,6 +10,7 @@ mod push;
 mod push_cost;
 mod push_fixture;
 mod push_model;
+mod push_operational;
 mod replay;
 mod retention;
 mod sending;

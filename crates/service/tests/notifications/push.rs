@@ -251,6 +251,10 @@ fn what_is_not_supported_has_the_reasons_of_the_rfc() {
             "on-change-unsupported",
         ),
         (
+            with("datastore", json!("ietf-datastores:candidate")),
+            "on-change-unsupported",
+        ),
+        (
             with("datastore", json!("ietf-datastores:dynamic")),
             "datastore-not-subscribable",
         ),

@@ -20,9 +20,11 @@ use crate::fixture::{Fixture, content};
 const MODEL: &str = "module m { yang-version 1.1; namespace urn:m; prefix m;
   list port { key name; leaf name { type string; } leaf speed { type uint8; }
     leaf-list tag { type string; ordered-by user; } leaf-list mark { type string; }
+    leaf load { config false; type uint8; }
     container limit { leaf rate { type uint8; } list step { key at; leaf at { type uint8; } leaf by { type uint8; } } } }
   list rule { key id; ordered-by user; leaf id { type uint8; } leaf text { type string; } }
-  container secret { leaf key { type string; } leaf life { type uint8; } } leaf top { type string; } }";
+  container secret { leaf key { type string; } leaf life { type uint8; } } leaf top { type string; }
+  container stats { config false; leaf up { type uint8; } list flow { key id; leaf id { type uint8; } leaf bytes { type uint8; } } } }";
 
 /// The modules of the operations, and those of the data.
 fn texts() -> Vec<&'static str> {

@@ -133,7 +133,7 @@ fn filter(of: &SessionDatastore, random: &mut StdRng) -> (Json, RequestFilter) {
 }
 
 /// A random edit; it may be impossible.
-fn edit(fixture: &Fixture, random: &mut StdRng) -> Edit {
+pub fn edit(fixture: &Fixture, random: &mut StdRng) -> Edit {
     let schema = fixture.tree.schema();
     let port = format!("p{}", random.random_range(0..4));
     let number: u8 = random.random();

@@ -22,7 +22,8 @@ With --json each notification is an object in a line, with its time, its name an
 Examples:
   espalier netconf maria@router.example subscribe
   espalier netconf maria@router.example subscribe --start 2026-11-01T00:00:00Z --stop 2026-11-02T00:00:00Z
-  espalier netconf maria@router.example subscribe --rfc8639 --xpath '/ietf-interfaces:*' --json")]
+  espalier netconf maria@router.example subscribe --rfc8639 --xpath '/ietf-interfaces:*' --json
+  espalier netconf call-home+ssh://maria@0.0.0.0:4334 subscribe --configured --json")]
 pub struct Subscribe {
     /// The event stream [default: NETCONF]
     #[arg(long, value_name = "NAME")]
@@ -46,6 +47,10 @@ pub struct Subscribe {
     /// Use establish-subscription (RFC 8639) in place of create-subscription
     #[arg(long)]
     rfc8639: bool,
+
+    /// Print what the server sends by its own configuration: a target of call home is a receiver (RFC 8639 §2.5)
+    #[arg(long, conflicts_with_all = ["stream", "start", "stop", "rfc8639", "subtree", "xpath"])]
+    configured: bool,
 }
 
 /// What a notification means for its subscription.
@@ -67,12 +72,12 @@ impl Subscribe {
             start: self.start.clone(),
             stop: self.stop.clone(),
         };
-        let operation = match self.rfc8639 {
-            true => establish_subscription(&options),
-            false => create_subscription(&options),
-        };
         let mut notifications = context.notifications()?;
-        context.request(operation)?;
+        match (self.configured, self.rfc8639) {
+            (true, _) => {}
+            (false, true) => drop(context.request(establish_subscription(&options))?),
+            (false, false) => drop(context.request(create_subscription(&options))?),
+        }
         let mut count = 0;
         while let Some(notification) = self.next(context, &mut notifications)? {
             let meaning = print(context, &notification)?;
@@ -80,6 +85,8 @@ impl Subscribe {
             match meaning {
                 Meaning::Event => count += 1,
                 Meaning::State => {}
+                // A receiver can have several.
+                Meaning::Complete | Meaning::Terminated if self.configured => {}
                 Meaning::Complete => break,
                 Meaning::Terminated => {
                     return Err(Failure::data("the server ended the subscription"));

@@ -18,7 +18,7 @@ use espalier_terminal::{Failure, Result};
 use crate::commands::serve::exposure::is_insecure;
 use crate::settings::Settings;
 
-/// The interval of looking whether another process changed the users.
+/// The interval of looking whether another process changed the users, or the configured subscriptions.
 const USERS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The number of those intervals between two looks for idle sessions.
@@ -104,6 +104,9 @@ fn keep_up_to_date(service: Service) {
             service.close_invalid_logins();
             if let Err(error) = service.keep_presence() {
                 tracing::warn!(%error, "whether other servers live is not known");
+            }
+            if let Err(error) = service.refresh_subscriptions() {
+                tracing::warn!(%error, "whether the subscriptions have changed is not known");
             }
             if round.is_multiple_of(IDLE_SESSIONS_EVERY) {
                 service.sessions().close_idle();

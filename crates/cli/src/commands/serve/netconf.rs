@@ -120,6 +120,12 @@ impl NetconfListeners {
             addresses.insert("socket".to_owned(), Json::from(path));
             tokio::spawn(serve_unix_socket(socket.listener()?, context.clone()));
         }
+        if !self.clients.is_empty() {
+            // A store that cannot be written to is served as well.
+            if let Err(error) = service.prepare_subscriptions() {
+                tracing::warn!(%error, "the server anchor has no configured subscriptions");
+            }
+        }
         let call_home = CallHome::new(context.clone(), ssh.clone(), tls);
         let clients = CalledClients::new(call_home);
         clients

@@ -64,11 +64,22 @@ fn find(running: &SessionDatastore, operation: &Element<'_>) -> Result<(SessionD
     Err(error.into())
 }
 
-/// Invokes an action: the elements in `action` lead to it.
+/// Invokes an action of the models of the anchor, or of the server: the elements in `action` lead to it.
 pub(super) fn action(running: &SessionDatastore, action: &Element<'_>) -> Result<Output> {
-    let schema = Arc::clone(running.schema());
-    let mut path = InstancePath::root();
     let mut element = only(action.children()?, action)?;
+    let module = running.schema().module_by_namespace(&element.namespace);
+    let is_own = module.is_some_and(|module| {
+        let top = running.schema().child(None, module, &element.name);
+        top.is_some()
+    });
+    let server = if is_own {
+        None
+    } else {
+        running.server_state()?
+    };
+    let of = server.as_ref().unwrap_or(running);
+    let schema = Arc::clone(of.schema());
+    let mut path = InstancePath::root();
     loop {
         let module = schema.module_by_namespace(&element.namespace);
         let node = module.and_then(|module| schema.child(path.target(), module, &element.name));
@@ -83,7 +94,7 @@ pub(super) fn action(running: &SessionDatastore, action: &Element<'_>) -> Result
                     node,
                     keys: Keys::None,
                 });
-                return invoke((running, running), &path, &element);
+                return invoke((running, of), &path, &element);
             }
             NodeKind::Container { .. } | NodeKind::List(_) => element.children()?,
             _ => {

@@ -26,6 +26,8 @@ pub struct TransportContext<R> {
     shared: Arc<Shared<R>>,
     /// How long a session may transfer nothing; without limit if absent.
     idle_timeout: Option<Duration>,
+    /// The name of the client that the server calls.
+    call_home_client: Option<Arc<str>>,
 }
 
 struct Shared<R> {
@@ -48,6 +50,7 @@ impl<R> Clone for TransportContext<R> {
         Self {
             shared: Arc::clone(&self.shared),
             idle_timeout: self.idle_timeout,
+            call_home_client: self.call_home_client.clone(),
         }
     }
 }
@@ -65,12 +68,18 @@ impl<R: SessionRunner> TransportContext<R> {
                 closing: CloseSignal::new(),
             }),
             idle_timeout: None,
+            call_home_client: None,
         }
     }
 
-    /// The same, with an end of sessions that transfer nothing for this long.
-    pub(super) fn with_idle_timeout(mut self, idle_timeout: Option<Duration>) -> Self {
+    /// The same for a client that the server calls, with an end of sessions that transfer nothing for this long.
+    pub(super) fn of_call_home_client(
+        mut self,
+        name: &str,
+        idle_timeout: Option<Duration>,
+    ) -> Self {
         self.idle_timeout = idle_timeout;
+        self.call_home_client = Some(name.into());
         self
     }
 
@@ -146,6 +155,7 @@ impl<R: SessionRunner> TransportContext<R> {
                     Peer::Address(address) => address.to_string(),
                     Peer::Local => String::new(),
                 },
+                call_home_client: self.call_home_client.clone(),
             },
         })
     }

@@ -52,7 +52,7 @@ pub(crate) enum SubscriptionError {
     NoSuch(SubscriptionId),
     /// The datastore has no subscriptions.
     Datastore(String),
-    /// Changes of the datastore are not notified.
+    /// Changes of this are not notified.
     OnChange(String),
     /// The period is shorter than this number of hundredths of a second.
     Period(u32),
@@ -92,8 +92,8 @@ impl SubscriptionError {
                 let message = format!("there are no subscriptions to the datastore {name}");
                 (PUSH, "datastore-not-subscribable", invalid, message)
             }
-            Self::OnChange(name) => {
-                let message = format!("changes of the datastore {name} are not notified");
+            Self::OnChange(what) => {
+                let message = format!("changes of {what} are not notified");
                 (PUSH, "on-change-unsupported", unsupported, message)
             }
             Self::Period(least) => {

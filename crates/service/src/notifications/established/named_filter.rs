@@ -1,73 +1,47 @@
 //! The filters in the configuration (RFC 8639 §2.2).
 
 use espalier_store::{Result, Selection, Tree};
-use espalier_yang::data::{Content, DataNode, TreeBuilder};
-use espalier_yang::{InstancePath, Schema};
+use espalier_yang::InstancePath;
+use espalier_yang::data::{DataNode, TreeBuilder};
 
-use super::super::filter::EventFilter;
+use super::super::policy_nodes::PolicyNodes;
 use super::SUBSCRIBED;
-use super::terms::GivenFilter;
+use super::given_filter::GivenFilter;
 
-/// The filter with a name in running, also for the notifications of the server; `None` if there is none, or if it is empty or wrong.
+/// The filter of events with a name in a configuration; `None` if there is none, or if it is empty.
 ///
 /// # Errors
 /// Those of the engine.
-pub(crate) fn named_filter(
-    running: &Tree,
-    server_schema: &Schema,
-    name: &str,
-) -> Result<Option<EventFilter>> {
-    let leaves = named(running, "stream-filter", "name", name)?;
-    let schema = running.schema();
-    let found =
-        leaves.iter().find_map(
-            |leaf| match (&*schema.node(leaf.node).name, &leaf.content) {
-                ("stream-xpath-filter", Content::Value(value)) => {
-                    Some(EventFilter::parse_xpath(&value.to_string()))
-                }
-                ("stream-subtree-filter", Content::Any(content)) => Some(
-                    EventFilter::parse_subtree(&[schema, server_schema], content),
-                ),
-                _ => None,
-            },
-        );
-    Ok(found.and_then(std::result::Result::ok))
+pub(crate) fn named_filter(configuration: &Tree, name: &str) -> Result<Option<GivenFilter>> {
+    let leaves = named(configuration, "stream-filter", "name", name)?;
+    let (schema, nodes) = (&**configuration.schema(), &*leaves);
+    Ok(PolicyNodes { schema, nodes }.stream_filter())
 }
 
-/// The filter of data with a name in running (RFC 8641 §4); `None` if there is none, or if it is empty.
+/// The filter of data with a name in a configuration (RFC 8641 §4); `None` if there is none, or if it is empty.
 ///
 /// # Errors
 /// Those of the engine.
-pub(crate) fn named_selection(running: &Tree, name: &str) -> Result<Option<GivenFilter>> {
+pub(crate) fn named_selection(configuration: &Tree, name: &str) -> Result<Option<GivenFilter>> {
     let leaves = named(
-        running,
+        configuration,
         "ietf-yang-push:selection-filter",
         "filter-id",
         name,
     )?;
-    let schema = running.schema();
-    Ok(leaves.iter().find_map(
-        |leaf| match (&*schema.node(leaf.node).name, &leaf.content) {
-            ("datastore-xpath-filter", Content::Value(value)) => {
-                Some(GivenFilter::XPath(value.to_string()))
-            }
-            ("datastore-subtree-filter", Content::Any(content)) => {
-                Some(GivenFilter::Subtree(content.clone()))
-            }
-            _ => None,
-        },
-    ))
+    let (schema, nodes) = (&**configuration.schema(), &*leaves);
+    Ok(PolicyNodes { schema, nodes }.selection_filter())
 }
 
 /// The leaves of an entry of a list in `filters`; none if it does not exist.
-fn named(running: &Tree, list: &str, key: &str, name: &str) -> Result<Vec<DataNode>> {
+fn named(configuration: &Tree, list: &str, key: &str, name: &str) -> Result<Vec<DataNode>> {
     let name = name.replace('\'', "''");
     let text = format!("/{SUBSCRIBED}:filters/{list}[{key}='{name}']");
-    let Ok(path) = InstancePath::parse_cli_path(running.schema(), &text) else {
+    let Ok(path) = InstancePath::parse_cli_path(configuration.schema(), &text) else {
         return Ok(Vec::new());
     };
     let mut builder = TreeBuilder::new();
-    running
+    configuration
         .view()?
         .read(&path, &Selection::default(), &mut builder)?;
     let nodes = builder.finish()?.nodes;

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use super::super::context::EventContext;
 use super::super::encoding::Encoding;
 use super::super::event::Event;
+use super::super::filter::EventFilter;
 use super::super::filter_in_force::FilterInForce;
 use super::super::group::Selector;
 use super::super::position::Position;
@@ -19,8 +20,9 @@ use super::super::receiver::Receiver;
 use super::super::stream::Stream;
 use super::super::termination::Termination;
 use super::error::{Request, SubscriptionError};
+use super::given_filter::GivenFilter;
 use super::state_change::StateChange;
-use super::terms::{GivenFilter, StreamFilter, Target, Terms};
+use super::terms::{StreamFilter, Target, Terms};
 use super::{SUBSCRIBED, named_filter, state_change};
 use crate::server_state::StateNodes;
 use crate::session::{Session, Transport};
@@ -75,6 +77,8 @@ pub(crate) struct Established {
     is_opened: AtomicBool,
     sent: AtomicU64,
     is_suspended: AtomicBool,
+    /// The position after the messages that were sent; `None` before the first.
+    delivered: Mutex<Option<Position>>,
     /// How often a synchronization was requested.
     syncs: AtomicU64,
     changes: Mutex<Changes>,
@@ -103,6 +107,7 @@ impl Established {
             is_opened: AtomicBool::new(false),
             sent: AtomicU64::new(0),
             is_suspended: AtomicBool::new(false),
+            delivered: Mutex::default(),
             syncs: AtomicU64::new(0),
             changes: Mutex::new(Changes {
                 terms,
@@ -142,6 +147,32 @@ impl Established {
     /// Marks it as opened; returns whether it was not.
     pub fn open(&self) -> bool {
         !self.is_opened.swap(true, Ordering::AcqRel)
+    }
+
+    /// Nobody receives from it any more.
+    pub fn close(&self) {
+        self.finish(End::Deleted);
+        self.is_opened.store(false, Ordering::Release);
+    }
+
+    /// Whether it is of the configuration.
+    pub fn is_configured(&self) -> bool {
+        self.new.terms.configured.is_some()
+    }
+
+    /// The time of the last event before the replay of a configured subscription.
+    pub fn previous_event_time(&self) -> Option<Timestamp> {
+        self.new.terms.configured.as_ref()?.previous
+    }
+
+    /// Records that the messages before a position were sent.
+    pub fn set_delivered(&self, position: Position) {
+        *self.delivered.lock() = Some(position);
+    }
+
+    /// The position after the messages that were sent.
+    pub fn delivered(&self) -> Option<Position> {
+        *self.delivered.lock()
     }
 
     /// Counts changes, for the receiver.
@@ -237,6 +268,16 @@ impl Established {
         self.changed();
     }
 
+    /// Whether no events are sent for some time.
+    pub fn is_suspended(&self) -> bool {
+        self.receiver.has_lost() || self.is_suspended.load(Ordering::Relaxed)
+    }
+
+    /// The number of events that were delivered.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
     /// How often a synchronization was requested.
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Acquire)
@@ -267,7 +308,15 @@ impl Established {
         let Some(GivenFilter::Name(name)) = filter.map(|filter| &filter.given) else {
             return Ok(None);
         };
-        match named_filter(tree, &*context.server_schema()?, name)? {
+        // The filter of a configured subscription is in the same configuration, and changes with it.
+        if self.is_configured() {
+            return Ok(None);
+        }
+        let server = context.server_schema()?;
+        let parsed = named_filter(tree, name)?;
+        let parsed = parsed.map(|content| EventFilter::of(&content, &[tree.schema(), &server]));
+        // A wrong filter is no filter.
+        match parsed.and_then(std::result::Result::ok) {
             None => {
                 self.finish(End::Terminated(Termination::FilterUnavailable));
                 Ok(None)
@@ -337,6 +386,10 @@ impl Established {
             (changes.terms.clone(), changes.place.uri.clone())
         };
         terms.add_to(nodes);
+        // Its transport has one encoding.
+        if let Some(configured) = &terms.configured {
+            return configured.add_to(nodes);
+        }
         let encoding = self.encoding().name();
         nodes.leaf("encoding", &format!("{SUBSCRIBED}:encode-{encoding}"));
         if !uri.is_empty() {
@@ -352,14 +405,12 @@ impl Established {
             entry.inner("receivers", |receivers| {
                 receivers.inner("receiver", |receiver| {
                     receiver.leaf("name", &self.receiver_name());
-                    let sent = self.sent.load(Ordering::Relaxed);
-                    receiver.leaf("sent-event-records", &sent.to_string());
+                    receiver.leaf("sent-event-records", &self.sent().to_string());
                     let excluded = self.receiver.excluded();
                     receiver.leaf("excluded-event-records", &excluded.to_string());
                     receiver.leaf(
                         "state",
-                        match self.receiver.has_lost() || self.is_suspended.load(Ordering::Relaxed)
-                        {
+                        match self.is_suspended() {
                             true => "suspended",
                             false => "active",
                         },

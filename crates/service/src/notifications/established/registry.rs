@@ -17,8 +17,9 @@ pub const ESTABLISHED_MAX: usize = 10_000;
 /// The maximum number of established subscriptions of a session; over HTTP, of a user.
 pub const ESTABLISHED_OF_SUBSCRIBER_MAX: usize = 100;
 
-/// Numbers begin with the second of the start below this, so that those of an earlier process are not used again soon.
-const FIRST_ID_BELOW: u64 = 1 << 31;
+/// The numbers of dynamic subscriptions begin here: those below it are for the configuration (RFC 8639 §6). The first one
+/// is the second of the start above it, so that those of an earlier process are not used again soon.
+pub(crate) const DYNAMIC_ID_MIN: u32 = 1 << 31;
 
 /// The established subscriptions of a service.
 pub(crate) struct EstablishedSubscriptions {
@@ -36,7 +37,7 @@ impl EstablishedSubscriptions {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let seconds = clock.now().0 / 1000;
         let open = Open {
-            last: (seconds % FIRST_ID_BELOW) as u32,
+            last: DYNAMIC_ID_MIN + (seconds % u64::from(DYNAMIC_ID_MIN)) as u32,
             by_id: BTreeMap::new(),
         };
         Self {
@@ -130,7 +131,7 @@ impl Open {
     /// The next free number.
     fn next_id(&mut self) -> SubscriptionId {
         loop {
-            self.last = self.last.checked_add(1).unwrap_or(1);
+            self.last = self.last.checked_add(1).unwrap_or(DYNAMIC_ID_MIN);
             if !self.by_id.contains_key(&SubscriptionId(self.last)) {
                 return SubscriptionId(self.last);
             }

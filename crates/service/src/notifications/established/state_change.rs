@@ -11,11 +11,13 @@ use super::super::termination::Termination;
 use super::SUBSCRIBED;
 use super::record::Established;
 use crate::server_state::StateNodes;
+use crate::time_text::time_text;
 
-/// A change of the state of a subscription. `subscription-started` and `subscription-completed` are those of configured
-/// ones, which there are not.
+/// A change of the state of a subscription. `Started` and `Completed` are those of configured ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StateChange {
+    Started,
+    Completed,
     ReplayCompleted,
     Modified,
     Suspended(Suspension),
@@ -48,6 +50,8 @@ impl Suspension {
 impl StateChange {
     fn name(self) -> &'static str {
         match self {
+            Self::Started => "subscription-started",
+            Self::Completed => "subscription-completed",
             Self::ReplayCompleted => "replay-completed",
             Self::Modified => "subscription-modified",
             Self::Suspended(_) => "subscription-suspended",
@@ -59,6 +63,10 @@ impl StateChange {
 
 /// The notification of a change; `None` if the schema does not have it.
 pub(super) fn event(of: &Established, now: Timestamp, change: StateChange) -> Option<Arc<Event>> {
+    // It continues in the next session.
+    if of.is_configured() && change == StateChange::Terminated(Termination::SessionEnded) {
+        return None;
+    }
     let schema = &of.new.schema;
     let content = StateNodes::tree(schema, (SUBSCRIBED, change.name()), |nodes| {
         nodes.leaf("id", &of.id.0.to_string());
@@ -66,7 +74,14 @@ pub(super) fn event(of: &Established, now: Timestamp, change: StateChange) -> Op
             StateChange::Suspended(reason) => reason.identity(),
             StateChange::Terminated(reason) => format!("{SUBSCRIBED}:{}", reason.identity()),
             StateChange::Modified => return of.add_terms(nodes),
-            StateChange::ReplayCompleted | StateChange::Resumed => return,
+            StateChange::Started => {
+                of.add_terms(nodes);
+                if let Some(time) = of.previous_event_time() {
+                    nodes.leaf("replay-previous-event-time", &time_text(time));
+                }
+                return;
+            }
+            StateChange::Completed | StateChange::ReplayCompleted | StateChange::Resumed => return,
         };
         nodes.leaf("reason", &reason);
     });

@@ -8,22 +8,12 @@ use super::super::filter::EventFilter;
 use super::super::push::{PushTarget, Trigger};
 use super::super::replay::Times;
 use super::super::stream::Stream;
+use super::given_filter::GivenFilter;
 use crate::server_state::StateNodes;
 use crate::time_text::time_text;
 
 /// The module of the operations.
 pub(crate) const SUBSCRIBED: &str = "ietf-subscribed-notifications";
-
-/// A filter, as the subscriber gave it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum GivenFilter {
-    /// The name of one in the configuration.
-    Name(String),
-    /// An XPath expression.
-    XPath(String),
-    /// A subtree filter, as the content of an `anydata`.
-    Subtree(String),
-}
 
 /// The filter of a subscription.
 #[derive(Clone, Debug)]
@@ -54,6 +44,27 @@ pub(crate) enum Target {
 pub(crate) struct Terms {
     pub target: Target,
     pub stop: Option<Timestamp>,
+    /// If it is a subscription of the configuration.
+    pub configured: Option<ConfiguredTerms>,
+}
+
+/// The terms that only a subscription of the configuration has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ConfiguredTerms {
+    pub transport: String,
+    pub purpose: Option<String>,
+    /// The time of the last event before the replay.
+    pub previous: Option<Timestamp>,
+}
+
+impl ConfiguredTerms {
+    /// Adds the leafs.
+    pub fn add_to(&self, nodes: &mut StateNodes<'_>) {
+        nodes.leaf("transport", &self.transport);
+        if let Some(purpose) = &self.purpose {
+            nodes.leaf("purpose", purpose);
+        }
+    }
 }
 
 impl Terms {
@@ -98,19 +109,29 @@ impl Terms {
             Target::Stream(target) => target,
             Target::Datastore(target) => return target.add_to(nodes),
         };
-        match target.filter.as_ref().map(|filter| &filter.given) {
-            None => {}
-            Some(GivenFilter::Name(name)) => {
-                nodes.leaf("stream-filter-name", name);
-            }
-            Some(GivenFilter::XPath(text)) => {
-                nodes.leaf("stream-xpath-filter", text);
-            }
-            Some(GivenFilter::Subtree(content)) => nodes.any("stream-subtree-filter", content),
-        }
-        nodes.leaf("stream", target.stream.name());
+        let filter = target.filter.as_ref().map(|filter| &filter.given);
+        add_stream(nodes, target.stream.name(), filter);
         if let Some(start) = target.start {
             nodes.leaf("replay-start-time", &time_text(start));
         }
     }
+}
+
+/// Adds the leafs of a stream and its filter.
+pub(in crate::notifications) fn add_stream(
+    nodes: &mut StateNodes<'_>,
+    stream: &str,
+    filter: Option<&GivenFilter>,
+) {
+    match filter {
+        None => {}
+        Some(GivenFilter::Name(name)) => {
+            nodes.leaf("stream-filter-name", name);
+        }
+        Some(GivenFilter::XPath(text)) => {
+            nodes.leaf("stream-xpath-filter", text);
+        }
+        Some(GivenFilter::Subtree(content)) => nodes.any("stream-subtree-filter", content),
+    }
+    nodes.leaf("stream", stream);
 }

@@ -71,22 +71,43 @@ pub(crate) struct PushTarget {
 impl PushTarget {
     /// Adds the leafs of the target and the trigger.
     pub fn add_to(&self, nodes: &mut StateNodes<'_>) {
-        let name = format!("ietf-datastores:{}", self.datastore.name());
-        nodes.leaf("ietf-yang-push:datastore", &name);
-        match &self.filter {
-            None => {}
-            Some(GivenFilter::Name(name)) => {
-                nodes.leaf("ietf-yang-push:selection-filter-ref", name);
-            }
-            Some(GivenFilter::XPath(text)) => {
-                nodes.leaf("ietf-yang-push:datastore-xpath-filter", text);
-            }
-            Some(GivenFilter::Subtree(content)) => {
-                nodes.any("ietf-yang-push:datastore-subtree-filter", content);
-            }
+        add_target(nodes, self.datastore, self.filter.as_ref());
+        self.trigger.add_to(nodes);
+    }
+}
+
+/// Adds the leafs of a datastore and its filter.
+pub(in crate::notifications) fn add_target(
+    nodes: &mut StateNodes<'_>,
+    datastore: Datastore,
+    filter: Option<&GivenFilter>,
+) {
+    let name = format!("ietf-datastores:{}", datastore.name());
+    nodes.leaf("ietf-yang-push:datastore", &name);
+    match filter {
+        None => {}
+        Some(GivenFilter::Name(name)) => {
+            nodes.leaf("ietf-yang-push:selection-filter-ref", name);
         }
-        match &self.trigger {
-            Trigger::Periodic { period, anchor } => {
+        Some(GivenFilter::XPath(text)) => {
+            nodes.leaf("ietf-yang-push:datastore-xpath-filter", text);
+        }
+        Some(GivenFilter::Subtree(content)) => {
+            nodes.any("ietf-yang-push:datastore-subtree-filter", content);
+        }
+    }
+}
+
+impl Trigger {
+    /// Whether the period is shorter than [`PUSH_PERIOD_MIN`].
+    pub fn is_too_frequent(&self) -> bool {
+        matches!(self, Self::Periodic { period, .. } if *period < PUSH_PERIOD_MIN)
+    }
+
+    /// Adds its leafs.
+    pub fn add_to(&self, nodes: &mut StateNodes<'_>) {
+        match self {
+            Self::Periodic { period, anchor } => {
                 nodes.inner("ietf-yang-push:periodic", |periodic| {
                     periodic.leaf("period", &period.to_string());
                     if let Some(anchor) = anchor {
@@ -94,7 +115,7 @@ impl PushTarget {
                     }
                 });
             }
-            Trigger::OnChange(trigger) => nodes.inner("ietf-yang-push:on-change", |on_change| {
+            Self::OnChange(trigger) => nodes.inner("ietf-yang-push:on-change", |on_change| {
                 on_change.leaf("dampening-period", &trigger.dampening.to_string());
                 on_change.leaf("sync-on-start", &trigger.syncs_on_start.to_string());
                 let excluded = trigger.excluded.iter().map(|kind| kind.name());

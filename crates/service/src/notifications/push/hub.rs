@@ -8,11 +8,15 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::context::EventContext;
-use super::super::established::SubscriptionId;
 use super::super::termination::Termination;
 use super::follow;
 use super::marks::Marks;
 use crate::access::NACM_MODULE;
+
+/// A receiver of an on-change subscription in a hub. The receivers of a configured subscription have the same number of the
+/// subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::notifications) struct MemberId(u64);
 
 /// The on-change subscriptions of a datastore, and the version up to which they are marked.
 pub(in crate::notifications) struct PushHub {
@@ -25,8 +29,10 @@ struct HubState {
     /// The newest version that was looked at.
     reached: u64,
     is_followed: bool,
-    routes: FilterRoutes<SubscriptionId>,
-    members: FxHashMap<SubscriptionId, Member>,
+    /// The number of members that there were.
+    joined: u64,
+    routes: FilterRoutes<MemberId>,
+    members: FxHashMap<MemberId, Member>,
 }
 
 struct Member {
@@ -49,10 +55,18 @@ impl PushHub {
                 tree,
                 reached: 0,
                 is_followed: false,
+                joined: 0,
                 routes: FilterRoutes::default(),
                 members: FxHashMap::default(),
             }),
         }
+    }
+
+    /// The place of a new receiver.
+    pub fn new_member(&self) -> MemberId {
+        let mut state = self.state.lock();
+        state.joined += 1;
+        MemberId(state.joined)
     }
 
     /// The datastore, with the modules that it has now.
@@ -71,7 +85,7 @@ impl PushHub {
     pub fn join(
         self: &Arc<Self>,
         context: &Arc<dyn EventContext>,
-        id: SubscriptionId,
+        id: MemberId,
         member: (Arc<Marks>, Arc<TrackedFilter>),
     ) -> Result<()> {
         let (marks, filter) = member;
@@ -95,7 +109,7 @@ impl PushHub {
     }
 
     /// Removes a subscription.
-    pub fn leave(&self, id: SubscriptionId) {
+    pub fn leave(&self, id: MemberId) {
         self.state.lock().remove(id);
     }
 
@@ -145,7 +159,7 @@ impl PushHub {
     }
 
     /// The subscriptions that the changes of a version can concern. One that joins meanwhile reads the version by itself.
-    fn concerned(&self, tree: &Tree, version: u64) -> Result<FxHashSet<SubscriptionId>> {
+    fn concerned(&self, tree: &Tree, version: u64) -> Result<FxHashSet<MemberId>> {
         let mut found = FxHashSet::default();
         let rules = tree.schema().module_by_name(NACM_MODULE);
         let mut concerns_all = false;
@@ -187,7 +201,7 @@ impl HubState {
         Ok(self.tree.clone())
     }
 
-    fn remove(&mut self, id: SubscriptionId) {
+    fn remove(&mut self, id: MemberId) {
         if let Some(Member {
             filter: Some(filter),
             ..
@@ -197,13 +211,13 @@ impl HubState {
         }
     }
 
-    fn find(&self, paths: &[InstancePath], found: &mut FxHashSet<SubscriptionId>) {
+    fn find(&self, paths: &[InstancePath], found: &mut FxHashSet<MemberId>) {
         for path in paths {
             self.routes.find(path, found);
         }
     }
 
-    fn mark(&self, found: &FxHashSet<SubscriptionId>, version: u64) {
+    fn mark(&self, found: &FxHashSet<MemberId>, version: u64) {
         let members = found.iter().filter_map(|id| self.members.get(id));
         members.for_each(|member| member.marks.mark(version));
     }

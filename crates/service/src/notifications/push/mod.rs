@@ -29,6 +29,7 @@ mod subscription;
 mod update;
 
 pub(crate) use change_type::ChangeType;
+pub(super) use datastore_target::add_target;
 pub(crate) use datastore_target::{OnChange, PUSH, PushTarget, Trigger};
 pub use datastore_target::{PUSH_PERIOD_MIN, PUSH_UPDATE_NODES_MAX};
 pub(super) use hub::PushHub;

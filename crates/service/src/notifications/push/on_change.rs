@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use espalier_store::{
-    AccessTable, ChangedScopes, Error, FilteredDifference, FilteredEdit, ReaderAccess, Result,
-    Selection, TrackedFilter, Tree,
+    AccessTable, ChangedScopes, Datastore, Error, FilteredDifference, FilteredEdit, ReaderAccess,
+    Result, Selection, TrackedFilter, Tree,
 };
 use espalier_yang::data::TreeBuilder;
 
@@ -13,7 +13,7 @@ use super::super::established::{Established, Suspension};
 use super::super::termination::Termination;
 use super::change_type::ChangeType;
 use super::datastore_target::{OnChange, PUSH_UPDATE_NODES_MAX, PushTarget};
-use super::hub::PushHub;
+use super::hub::{MemberId, PushHub};
 use super::marks::Marks;
 use super::outbox::{Outbox, is_too_big};
 use super::source::PushContents;
@@ -25,6 +25,7 @@ const UPDATES_PAGE: usize = 32;
 /// What the receiver of an on-change subscription has, and what it has to get.
 pub(super) struct Changes {
     hub: Arc<PushHub>,
+    member: MemberId,
     established: Arc<Established>,
     marks: Arc<Marks>,
     /// The filter with which it is in the hub.
@@ -74,6 +75,7 @@ impl Changes {
             access: None,
         });
         Self {
+            member: hub.new_member(),
             hub,
             marks: Arc::new(Marks::new(Arc::clone(established))),
             established: Arc::clone(established),
@@ -121,7 +123,7 @@ impl Changes {
 
     /// No more changes are marked.
     pub fn leave(&self) {
-        self.hub.leave(self.established.id);
+        self.hub.leave(self.member);
     }
 
     /// Reads the next updates. After an error, all selected data is sent. Blocks.
@@ -199,7 +201,7 @@ impl Changes {
         let filter = TrackedFilter::new(schema, filter, Selection::default())?;
         let filter = Arc::new(filter);
         let member = (Arc::clone(&self.marks), Arc::clone(&filter));
-        self.hub.join(context, self.established.id, member)?;
+        self.hub.join(context, self.member, member)?;
         self.is_filter_replaced = false;
         Ok(Arc::clone(self.filter.insert(filter)))
     }
@@ -274,8 +276,12 @@ impl Changes {
         access: Option<Arc<AccessTable>>,
         outbox: &mut Outbox,
     ) -> Result<()> {
-        let view = reads.tree.view()?;
+        let mut view = reads.tree.view()?;
         let version = view.version()?;
+        if reads.tree.datastore() == Datastore::Operational {
+            // The pushed data alone, as in the differences.
+            view = reads.tree.at(version)?;
+        }
         let view = view.with_access(access.clone());
         let mut builder = TreeBuilder::with_limit(PUSH_UPDATE_NODES_MAX);
         let read = reads.filter.read(&view, &mut builder);

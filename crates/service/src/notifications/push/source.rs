@@ -7,6 +7,8 @@ use espalier_store::{Filter, Result};
 use espalier_yang::Schema;
 use espalier_yang::data::DataTree;
 
+use super::super::established::GivenFilter;
+
 /// All selected data.
 pub(crate) struct PushContents {
     /// The data, each part with its schema.
@@ -37,6 +39,9 @@ pub(crate) trait PushSource: Send + Sync + fmt::Debug {
     /// # Errors
     /// The filter does not fit the schema.
     fn filter(&self, schema: &Schema) -> Result<Filter>;
+
+    /// The content of the filter.
+    fn content(&self) -> Option<&GivenFilter>;
 
     /// Reads the configured filter again.
     ///

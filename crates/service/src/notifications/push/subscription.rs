@@ -78,6 +78,9 @@ impl PushSubscription {
             }
             _ => None,
         };
+        if subscription.established.is_configured() {
+            subscription.outbox.announce(StateChange::Started);
+        }
         subscription.begin(since);
         Ok(subscription)
     }
@@ -99,6 +102,13 @@ impl PushSubscription {
     /// The session.
     pub fn session(&self) -> &Arc<Session> {
         &self.established.new.session
+    }
+
+    /// Records that everything that was delivered was sent.
+    pub fn record_sent(&self) {
+        if self.established.is_configured() {
+            self.established.set_delivered(Position::default());
+        }
     }
 
     /// Whether it has ended, and everything was delivered.
@@ -171,8 +181,12 @@ impl PushSubscription {
             return Step::Delivery(delivery);
         }
         let now = self.outbox.now();
-        if self.stop.is_some_and(|stop| now > stop) {
+        if self.stop.is_some_and(|stop| now > stop) && !matches!(self.state, State::Ended) {
             self.leave();
+            if self.established.is_configured() {
+                self.outbox.announce(StateChange::Completed);
+                return self.step();
+            }
         }
         let is_due = match (&self.state, &self.target.trigger) {
             (State::Ended, _) => return Step::Ended,
@@ -308,6 +322,7 @@ impl PushSubscription {
     fn terminate(&mut self, reason: Termination) {
         self.outbox.ready.clear();
         self.outbox.announce(StateChange::Terminated(reason));
+        self.established.finish(End::Terminated(reason));
         self.leave();
     }
 
@@ -322,7 +337,7 @@ impl PushSubscription {
 impl Drop for PushSubscription {
     fn drop(&mut self) {
         self.leave();
-        self.established.finish(End::Deleted);
+        self.established.close();
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct ServerOperation {
 }
 
 /// The operations, by module and name.
-const OPERATIONS: [ServerOperation; 22] = [
+const OPERATIONS: [ServerOperation; 23] = [
     of("espalier-modules", "change-modules", change_modules::run),
     of(
         "espalier-notifications",
@@ -51,6 +51,7 @@ const OPERATIONS: [ServerOperation; 22] = [
     ),
     of(SUBSCRIBED, "kill-subscription", subscriptions::kill),
     of(SUBSCRIBED, "modify-subscription", subscriptions::modify),
+    of(SUBSCRIBED, "reset", subscriptions::reset),
     of(PUSH, "resync-subscription", push::resync),
 ];
 

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use espalier_store::{Datastore, Result, Timestamp};
-use espalier_yang::ErrorTag;
-use espalier_yang::data::{Content, DataTree};
+use espalier_store::{Datastore, Result};
+use espalier_yang::Keys;
+use espalier_yang::data::DataTree;
 
-use super::parameters::parameter_error;
 use super::push;
 use crate::datastore::SessionDatastore;
 use crate::notifications::{
     Encoding, EventFilter, GivenFilter, Request, StreamFilter, StreamTarget, SubscriptionError,
-    SubscriptionId, Target, Terms, named_filter, parse_time,
+    SubscriptionId, Target, Terms, named_filter,
 };
 use crate::operations::OperationCall;
 use crate::server_state::StateNodes;
@@ -23,12 +22,13 @@ pub(super) fn establish(of: &SessionDatastore, call: &OperationCall) -> Result<D
         None => Target::Stream(StreamTarget {
             stream: of.stream(&call.argument("stream").unwrap_or_default())?,
             filter: filter(of, call, Request::Establish)?,
-            start: time(call, "replay-start-time")?,
+            start: call.policy().time("replay-start-time")?,
         }),
     };
     let terms = Terms {
         target,
-        stop: time(call, "stop-time")?,
+        stop: call.policy().time("stop-time")?,
+        configured: None,
     };
     let (id, revised) = of.establish(&call.schema, terms, encoding(call)?)?;
     let operation = Some(call.operation());
@@ -48,7 +48,7 @@ pub(super) fn modify(of: &SessionDatastore, call: &OperationCall) -> Result<Data
         return Ok(DataTree::default());
     }
     let filter = filter(of, call, Request::Modify)?;
-    of.modify_subscription(id(call), filter, time(call, "stop-time")?)?;
+    of.modify_subscription(id(call), filter, call.policy().time("stop-time")?)?;
     Ok(DataTree::default())
 }
 
@@ -62,24 +62,28 @@ pub(super) fn kill(of: &SessionDatastore, call: &OperationCall) -> Result<DataTr
     Ok(DataTree::default())
 }
 
+/// The action of a receiver of a configured subscription (RFC 8639 §2.5.5).
+pub(super) fn reset(of: &SessionDatastore, call: &OperationCall) -> Result<DataTree> {
+    let keys = call.path.steps.iter().filter_map(|step| match &step.keys {
+        Keys::Values(values) => values.first().map(ToString::to_string),
+        _ => None,
+    });
+    let keys: Vec<String> = keys.collect();
+    let (id, receiver) = match &keys[..] {
+        [id, receiver] => (id.parse().unwrap_or_default(), &**receiver),
+        _ => (0, ""),
+    };
+    of.reset_receiver(SubscriptionId(id), receiver)?;
+    let now = time_text(of.tree().store().now());
+    let nodes = StateNodes::nodes_in(&call.schema, Some(call.operation()), "output", |output| {
+        output.leaf("time", &now);
+    });
+    Ok(DataTree { nodes })
+}
+
 pub(super) fn id(call: &OperationCall) -> SubscriptionId {
     let id = call.argument("id").and_then(|text| text.parse().ok());
     SubscriptionId(id.unwrap_or_default())
-}
-
-/// A time of the input. Those before 1970 cannot be represented.
-pub(super) fn time(call: &OperationCall, name: &'static str) -> Result<Option<Timestamp>> {
-    let Some(text) = call.argument(name) else {
-        return Ok(None);
-    };
-    match parse_time(&text) {
-        Some(time) => Ok(Some(time)),
-        None => {
-            let message = format!("“{text}” is not a time from 1970 to 9999");
-            let error = parameter_error(ErrorTag::InvalidValue, message);
-            Err(error.on_element(name).into())
-        }
-    }
 }
 
 /// The encoding that is requested.
@@ -102,31 +106,19 @@ fn filter(
     request: Request,
 ) -> Result<Option<StreamFilter>> {
     let wrong = |hint: String| SubscriptionError::Filter(hint).of(request);
-    for node in call.arguments() {
-        let (given, parsed) = match (&*call.schema.node(node.node).name, &node.content) {
-            ("stream-filter-name", Content::Value(name)) => {
-                let name = name.to_string();
-                let running = of.sibling(Datastore::Running)?;
-                let server = of.server_schema()?;
-                let found = named_filter(running.tree(), &server, &name)?;
-                let missing = || wrong(format!("there is no usable filter “{name}”"));
-                let parsed = found.ok_or_else(missing)?;
-                (GivenFilter::Name(name), Ok(parsed))
-            }
-            ("stream-xpath-filter", Content::Value(text)) => {
-                let text = text.to_string();
-                let parsed = EventFilter::parse_xpath(&text);
-                (GivenFilter::XPath(text), parsed)
-            }
-            ("stream-subtree-filter", Content::Any(content)) => {
-                let server = of.server_schema()?;
-                let parsed = EventFilter::parse_subtree(&[of.schema(), &server], content);
-                (GivenFilter::Subtree(content.to_string()), parsed)
-            }
-            _ => continue,
-        };
-        let parsed = Arc::new(parsed.map_err(|error| wrong(error.message))?);
-        return Ok(Some(StreamFilter { given, parsed }));
-    }
-    Ok(None)
+    let Some(given) = call.policy().stream_filter() else {
+        return Ok(None);
+    };
+    let content = match &given {
+        GivenFilter::Name(name) => {
+            let running = of.sibling(Datastore::Running)?;
+            let missing = || wrong(format!("there is no usable filter “{name}”"));
+            named_filter(running.tree(), name)?.ok_or_else(missing)?
+        }
+        content => content.clone(),
+    };
+    let server = of.server_schema()?;
+    let parsed = EventFilter::of(&content, &[of.schema(), &server]);
+    let parsed = Arc::new(parsed.map_err(|error| wrong(error.message))?);
+    Ok(Some(StreamFilter { given, parsed }))
 }

@@ -94,6 +94,11 @@ impl Plan {
         &self.roots
     }
 
+    /// All nodes.
+    pub fn nodes(&self) -> &[PlanNode] {
+        &self.nodes
+    }
+
     /// A node.
     pub fn node(&self, id: PlanId) -> &PlanNode {
         &self.nodes[id.0 as usize]

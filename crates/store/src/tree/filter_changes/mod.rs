@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `tracked_filter.rs` | a filter with its plan for a schema |
+//! | `pushed_state.rs` | whether a filter reads pushed state only |
 //! | `routes.rs` | an index from paths to the filters that a change there can concern |
 //! | `scopes.rs` | the instances whose selected part a change can affect |
 //! | `narrowed_reads.rs` | reads of what a filter selects at and below one instance |
@@ -15,6 +16,7 @@
 
 mod difference;
 mod narrowed_reads;
+mod pushed_state;
 mod routes;
 mod scopes;
 mod siblings;

@@ -17,4 +17,11 @@ impl Tree {
         let (registry, anchor) = (self.store().providers(), self.id().anchor);
         registry.register(anchor, self.schema(), at, provider)
     }
+
+    /// The paths of the providers of the anchor.
+    pub(in crate::tree) fn provider_paths(&self) -> Vec<InstancePath> {
+        let providers = self.store().providers().of(self.id().anchor);
+        let paths = providers.iter().filter_map(|one| one.at(self.schema()));
+        paths.collect()
+    }
 }

@@ -74,7 +74,7 @@ pub enum StartWith {
 /// A client that the server calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallHomeClient {
-    /// Its name in the log.
+    /// Its name, in the log and in the configuration of receivers.
     pub name: String,
     /// Where it listens: different addresses of one client, in the order of preference.
     pub endpoints: Vec<Endpoint>,

@@ -91,9 +91,10 @@ impl<R: SessionRunner> CallHome<R> {
         }
     }
 
-    /// The transports with an end of idle sessions.
-    fn with_idle_timeout(&self, idle_timeout: Option<Duration>) -> Self {
-        let context = self.context.clone().with_idle_timeout(idle_timeout);
+    /// The transports for a client, with an end of idle sessions.
+    fn of_client(&self, client: &CallHomeClient, idle_timeout: Option<Duration>) -> Self {
+        let context = self.context.clone();
+        let context = context.of_call_home_client(&client.name, idle_timeout);
         let (ssh, tls) = (self.ssh.as_ref(), self.tls.as_ref());
         Self {
             ssh: ssh.map(|ssh| ssh.with_context(context.clone())),
@@ -229,7 +230,7 @@ async fn call_for_ever<R: SessionRunner>(call_home: CallHome<R>, client: CallHom
             idle_timeout,
         } => (idle_timeout, Some((anchor.unwrap_or(start), period))),
     };
-    let call_home = call_home.with_idle_timeout(idle_timeout);
+    let call_home = call_home.of_client(&client, idle_timeout);
     let mut is_first = true;
     loop {
         match schedule {
