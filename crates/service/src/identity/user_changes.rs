@@ -1,11 +1,14 @@
 //! Adds and removes users: edits of ietf-system, and of the groups of ietf-netconf-acm.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use espalier_store::{CommitOptions, Edit, Error, Result, Tree};
 use espalier_yang::data::{DataTree, MetadataMode, ParseOptions, Root, TreeBuilder, json};
 use espalier_yang::path::{InstancePath, Keys};
 use espalier_yang::{DataError, ErrorTag, Value};
 use serde_json::{Value as Json, json};
 
+use super::authorized_key::AuthorizedKey;
 use super::password::hash_password;
 use super::users::{SYSTEM_MODULE, USER_NAME_BYTES_MAX, password_scheme};
 use crate::access::{NACM_MODULE, NacmConfig};
@@ -21,6 +24,8 @@ pub struct NewUser<'a> {
     pub name: &'a str,
     /// The password.
     pub password: UserPassword<'a>,
+    /// Public keys to add, for SSH. A key of the same name is replaced.
+    pub keys: &'a [AuthorizedKey],
     /// The groups to add the user to.
     pub groups: &'a [String],
     /// The author of the commits.
@@ -71,6 +76,12 @@ pub fn set_user(trees: &ConfigurationTrees, user: NewUser<'_>) -> Result<()> {
         let hash = hash_password(password, password_scheme(system.schema()))
             .map_err(|error| Error::data(ErrorTag::InvalidValue, error.to_string()))?;
         entry["password"] = Json::from(hash.as_str());
+    }
+    if !user.keys.is_empty() {
+        let keys = user.keys.iter().map(|key| {
+            json!({"name": &*key.name, "algorithm": key.algorithm(), "key-data": STANDARD.encode(key.data())})
+        });
+        entry["authorized-key"] = keys.collect();
     }
     let authentication = json!({"user-authentication-order": ["local-users"], "user": [entry]});
     let document = json!({"ietf-system:system": {"authentication": authentication}});

@@ -1,9 +1,10 @@
 //! `espalier user`.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use espalier_service::identity::{ADMINISTRATORS, NewUser, UserPassword};
+use espalier_service::identity::{ADMINISTRATORS, AuthorizedKey, NewUser, UserPassword};
 use serde_json::json;
 
 use super::user_store::{OpenService, UserStore};
@@ -21,6 +22,7 @@ models have these modules, else in an anchor of the server. A running server kno
 Examples:
   espalier user add maria --admin --store embedded:data          # prompts for the password
   espalier user add reader --store embedded:data < password.txt  # reads, changes nothing
+  espalier user add robot --no-password --key ~/.ssh/id_ed25519.pub --store embedded:data
   espalier user list --store embedded:data
   espalier user delete reader --store embedded:data")]
 pub struct User {
@@ -74,6 +76,11 @@ struct Add {
     #[arg(long)]
     no_password: bool,
 
+    /// A file with public keys for NETCONF over SSH, a line each, such as ~/.ssh/id_ed25519.pub or authorized_keys. A key
+    /// is named by its comment. May be repeated
+    #[arg(long, value_name = "FILE", conflicts_with = "external")]
+    key: Vec<PathBuf>,
+
     /// Only add the user to groups: the server verifies its password with PAM (`serve --pam-service`)
     #[arg(long, conflicts_with = "no_password")]
     external: bool,
@@ -96,9 +103,11 @@ impl Add {
             return Err(Failure::usage("--external adds the user to groups only")
                 .hint("add --group GROUP or --admin; any user that PAM accepts may log in"));
         }
+        let keys = self.keys()?;
         let author = settings.author().to_owned();
         let open = self.user_store.new_service(settings)?;
         let user = NewUser {
+            keys: &keys,
             name: &self.name,
             password: match &password {
                 Some(password) => UserPassword::Clear(password),
@@ -116,8 +125,39 @@ impl Add {
                 escaped(&self.name)
             ),
         };
-        let answer = json!({"user": self.name, "groups": groups});
+        let answer = json!({"user": self.name, "groups": groups, "added-keys": keys.len()});
         output::print_result(self.user_store.output_options().json, &answer, &text)
+    }
+
+    fn keys(&self) -> Result<Vec<AuthorizedKey>> {
+        let mut keys: Vec<AuthorizedKey> = Vec::new();
+        for path in &self.key {
+            let failed = |line: usize, message: String| {
+                let place = path.display();
+                Failure::data(format!("{place}, line {line}: {message}"))
+            };
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Failure::data(format!("{}: {error}", path.display())))?;
+            for (line, text) in (1..).zip(text.lines()) {
+                let key = AuthorizedKey::parse_line(text)
+                    .map_err(|error| failed(line, error.to_string()))?;
+                let Some(mut key) = key else {
+                    continue;
+                };
+                if key.name.is_empty() {
+                    key.name = format!("key-{}", keys.len() + 1).into();
+                }
+                if keys.iter().any(|other| other.name == key.name) {
+                    let message = format!("two keys have the comment {:?}", &*key.name);
+                    return Err(failed(line, message));
+                }
+                keys.push(key);
+            }
+        }
+        match keys.is_empty() && !self.key.is_empty() {
+            true => Err(Failure::data("the files of --key have no keys")),
+            false => Ok(keys),
+        }
     }
 
     fn new_password(&self) -> Result<String> {
