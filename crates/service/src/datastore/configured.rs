@@ -184,10 +184,10 @@ impl Service {
 fn keep_unchanged(target: &mut Target, before: Target) {
     match (target, before) {
         (Target::Stream(target), Target::Stream(before)) => target.start = before.start,
-        (Target::Datastore(target), Target::Datastore(before)) => {
-            if target.source.content() == before.source.content() {
-                target.source = before.source;
-            }
+        (Target::Datastore(target), Target::Datastore(before))
+            if target.source.content() == before.source.content() =>
+        {
+            target.source = before.source;
         }
         _ => {}
     }
