@@ -552,11 +552,11 @@ fn from_xml(text: &str) -> ReportedError {
 fn statuses_of(tag: &str) -> &'static [u16] {
     match tag {
         "in-use" | "lock-denied" | "resource-denied" | "data-exists" | "data-missing" => &[409],
-        "invalid-value" => &[400, 404, 406],
+        "invalid-value" => &[400, 404, 406, 416],
         "too-big" => &[400, 413],
         "access-denied" => &[401, 403],
         "rollback-failed" => &[500],
-        "operation-not-supported" => &[405, 501],
+        "operation-not-supported" => &[400, 405, 501],
         "operation-failed" => &[412, 500],
         _ => &[400],
     }

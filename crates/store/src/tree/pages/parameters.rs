@@ -124,8 +124,8 @@ impl PageParameters {
     /// The page that the parameters request of a target; `None` if they request none.
     ///
     /// # Errors
-    /// `operation-not-supported` for another target than a whole list or leaf-list, and for a cursor of a leaf-list;
-    /// `invalid-value` for parameters that exclude each other, a condition that is no expression, a node to sort by that
+    /// `operation-not-supported` for a cursor of a leaf-list; `invalid-value` for another target than a whole list or
+    /// leaf-list, parameters that exclude each other, a condition that is no expression, a node to sort by that
     /// is no leaf of the entries, and with the app-tag `ietf-list-pagination:locale-unavailable` for an unknown locale.
     pub fn request(
         &self,
@@ -140,7 +140,8 @@ impl PageParameters {
         let node = last.map(|step| schema.node(step.node));
         let Some(node) = node.filter(|node| node.is_list() || node.is_leaf_list()) else {
             let message = "parameters of pages require a whole list or leaf-list";
-            return Err(unsupported(message));
+            let error = DataError::new(ErrorTag::InvalidValue, message);
+            return Err(error.of_type(ErrorType::Protocol));
         };
         let sort_by = self.get("sort-by").filter(|name| *name != "none");
         self.check_locale(sort_by)?;
