@@ -176,12 +176,25 @@ fn next_url(text: &str, from: usize) -> Option<(usize, usize)> {
     let end = text[colon..]
         .find(ends_word)
         .map_or(text.len(), |length| colon + length);
-    Some((from + before.len(), end))
+    // The colon of the sentence is not that of a port.
+    let url = text[..end].trim_end_matches(':');
+    Some((from + before.len(), url.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_colon_after_a_url_is_no_port() {
+        for text in [
+            "cannot connect to ssh://127.0.0.1:830: Connection refused",
+            "ssh://host: there is no name",
+        ] {
+            assert_eq!(redacted(text), text);
+        }
+        assert_eq!(redacted("redis://me:secret: no"), "redis://me:***: no");
+    }
 
     #[test]
     fn urls_are_shown_without_secrets() {

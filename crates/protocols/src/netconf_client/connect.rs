@@ -100,7 +100,12 @@ impl CallHomeListener {
     /// # Errors
     /// As [`connect`].
     pub async fn accept(&self, options: &ConnectOptions) -> Result<Session, ClientError> {
-        let accepted = self.listener.accept().await;
+        let accepted = match options.limits.call_home_time_max {
+            Some(most) => timeout(most, self.listener.accept()).await.map_err(|_| {
+                ClientError::Timeout("no server has called home in time (call_home_time_max)")
+            })?,
+            None => self.listener.accept().await,
+        };
         let (stream, address) = accepted.map_err(|error| no_connection(&self.target, &error))?;
         let server = HostAndPort {
             host: address.ip().to_canonical().to_string(),

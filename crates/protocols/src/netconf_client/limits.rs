@@ -8,6 +8,8 @@ pub struct ClientLimits {
     /// Maximum time to connect, to complete the handshake of the transport, and to authenticate, each. The time in which a
     /// person types a password does not count.
     pub connect_time_max: Duration,
+    /// Maximum time until a server calls home; `None` for no limit.
+    pub call_home_time_max: Option<Duration>,
     /// Maximum time until the server has sent its `hello`.
     pub hello_time_max: Duration,
     /// Maximum size of a `hello`, in bytes.
@@ -32,6 +34,7 @@ impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             connect_time_max: Duration::from_secs(30),
+            call_home_time_max: None,
             hello_time_max: Duration::from_secs(30),
             hello_bytes_max: 4 << 20,
             reply_time_max: Some(Duration::from_secs(300)),

@@ -64,12 +64,10 @@ impl NetconfCommand {
         let target = client.target(self.target.as_deref(), &settings)?;
         let mut context = Context::connect(client, &target, &self.output)?;
         match &self.command {
-            Command::Operation(operation) => operation.run(&context)?,
-            Command::Shell(shell) => shell.run(&mut context)?,
-            Command::Diff(_) => {}
+            Command::Operation(operation) => operation.run(&context),
+            Command::Shell(shell) => shell.run(&mut context),
+            Command::Diff(_) => Ok(()),
         }
-        context.close();
-        Ok(())
     }
 
     /// Whether results and errors are printed as JSON.

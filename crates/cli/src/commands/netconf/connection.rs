@@ -80,10 +80,10 @@ pub struct ConnectionOptions {
     #[arg(long, global = true, value_name = "VERSION", value_parser = ["1.0", "1.1"])]
     base: Option<String>,
 
-    /// The longest wait for the connection and the hello, in seconds
-    #[arg(long, global = true, value_name = "SECONDS", default_value = "30",
+    /// The longest wait for the connection and the hello, in seconds [default: 30; for a server that calls home: no limit]
+    #[arg(long, global = true, value_name = "SECONDS",
         value_parser = clap::value_parser!(u64).range(1..=86400))]
-    connect_timeout: u64,
+    connect_timeout: Option<u64>,
 
     /// The longest wait for a reply, in seconds; 0 for no limit
     #[arg(long, global = true, value_name = "SECONDS", default_value = "300")]
@@ -161,12 +161,14 @@ impl ConnectionOptions {
             Some(_) => vec![BASE_1_1.to_owned()],
             None => vec![BASE_1_0.to_owned(), BASE_1_1.to_owned()],
         };
-        let connect_time_max = Duration::from_secs(self.connect_timeout);
+        let given = self.connect_timeout.map(Duration::from_secs);
+        let connect_time_max = given.unwrap_or(ClientLimits::default().connect_time_max);
         let options = ConnectOptions {
             ssh: self.ssh(settings)?,
             tls: self.tls(settings)?,
             limits: ClientLimits {
                 connect_time_max,
+                call_home_time_max: given,
                 hello_time_max: connect_time_max,
                 reply_time_max: (self.reply_timeout > 0)
                     .then(|| Duration::from_secs(self.reply_timeout)),

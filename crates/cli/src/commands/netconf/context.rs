@@ -1,6 +1,6 @@
 //! What every operation has.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt::Display;
 use std::future::Future;
 use std::io::{Write, stderr};
@@ -55,6 +55,8 @@ pub struct Context {
     pub form: OutputForm,
     pub target: Target,
     schema: OnceCell<Arc<Schema>>,
+    /// Whether a person has interrupted a wait.
+    is_interrupted: Cell<bool>,
 }
 
 impl Context {
@@ -63,6 +65,10 @@ impl Context {
     /// # Errors
     /// Those of connecting.
     pub fn connect(client: Client, target: &Target, form: &OutputForm) -> Result<Self> {
+        if let Target::CallHomeSsh { listen, .. } | Target::CallHomeTls(listen) = target {
+            // A failed write to standard error cannot be reported.
+            let _ = writeln!(stderr(), "waiting for a server that calls home to {listen}");
+        }
         let connecting = connect(target, &client.options);
         let session = until_interrupted(&client, connecting)?;
         let session = session.map_err(|error| of_client(error, form.json))?;
@@ -72,6 +78,7 @@ impl Context {
             form: form.clone(),
             target: target.clone(),
             schema: OnceCell::new(),
+            is_interrupted: Cell::new(false),
         })
     }
 
@@ -83,8 +90,9 @@ impl Context {
         &self,
         future: impl Future<Output = std::result::Result<T, ClientError>>,
     ) -> Result<T> {
-        let done = until_interrupted(&self.client, future)?;
-        done.map_err(|error| of_client(error, self.form.json))
+        let done = until_interrupted(&self.client, future);
+        self.is_interrupted.set(done.is_err());
+        done?.map_err(|error| of_client(error, self.form.json))
     }
 
     /// Sends an operation and waits for its reply. Warnings go to standard error.
@@ -128,9 +136,14 @@ impl Context {
         let schema = server_modules::schema(self)?;
         Ok(self.schema.get_or_init(|| schema))
     }
+}
 
-    /// Ends the session.
-    pub fn close(self) {
+impl Drop for Context {
+    /// Ends the session, also after an error: a server counts a lost connection as a fault.
+    fn drop(&mut self) {
+        if self.is_interrupted.get() || self.session.is_ended() {
+            return;
+        }
         // Everything was done; what a server does at the end of a session is its own.
         if let Err(error) = self.client.runtime.block_on(self.session.close()) {
             tracing::debug!(%error, "close-session failed");

@@ -162,7 +162,7 @@ impl Session {
     ///
     /// # Errors
     /// The server did not reply in time, or replied with errors.
-    pub async fn close(self) -> Result<(), ClientError> {
+    pub async fn close(&self) -> Result<(), ClientError> {
         drop(self.notifications());
         let closed = self.request("<close-session/>");
         let closed = timeout(self.limits.close_time_max, closed).await;

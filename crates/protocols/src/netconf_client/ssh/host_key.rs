@@ -8,6 +8,9 @@ use russh::keys::{Algorithm, HashAlg, PublicKey};
 use super::options::{HostKeyPolicy, SshOptions};
 use crate::netconf_client::server_url::HostAndPort;
 
+/// The port of SSH, which names in files of host keys leave out.
+const SSH_PORT: u16 = 22;
+
 /// Why a host key is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostKeyError {
@@ -56,6 +59,7 @@ struct Recorded {
 
 /// What is known of the keys of a host.
 pub(super) struct KnownHost {
+    /// Without the port if it is an alias, as that of OpenSSH's HostKeyAlias.
     host: HostAndPort,
     recorded: Vec<Recorded>,
     policy: HostKeyPolicy,
@@ -66,12 +70,12 @@ pub(super) struct KnownHost {
 impl KnownHost {
     /// Reads the keys of a host.
     pub fn read(options: &SshOptions, server: &HostAndPort) -> Result<Self, HostKeyError> {
-        let host = HostAndPort {
-            host: options
-                .host_key_alias
-                .clone()
-                .unwrap_or(server.host.clone()),
-            port: server.port,
+        let host = match &options.host_key_alias {
+            Some(alias) => HostAndPort {
+                host: alias.clone(),
+                port: SSH_PORT,
+            },
+            None => server.clone(),
         };
         let mut recorded = Vec::new();
         for file in &options.known_hosts {
@@ -107,6 +111,15 @@ impl KnownHost {
         algorithms.sort_by_key(|algorithm| !is_recorded(algorithm));
     }
 
+    /// The name of the host in a file of host keys, as `ssh-keygen -R` needs it.
+    fn name(&self) -> String {
+        let HostAndPort { host, port } = &self.host;
+        match *port {
+            SSH_PORT => host.clone(),
+            port => format!("[{host}]:{port}"),
+        }
+    }
+
     /// Checks the key of the server.
     pub fn check(&self, key: &PublicKey) -> Result<(), HostKeyError> {
         if self.policy == HostKeyPolicy::Any
@@ -117,7 +130,7 @@ impl KnownHost {
         {
             return Ok(());
         }
-        let (host, algorithm) = (self.host.to_string(), key.algorithm().to_string());
+        let (host, algorithm) = (self.name(), key.algorithm().to_string());
         let fingerprint = key.fingerprint(HashAlg::Sha256).to_string();
         match (self.recorded.first(), self.policy, &self.file) {
             (Some(other), ..) => Err(HostKeyError::Changed {
@@ -190,6 +203,24 @@ mod tests {
             assert!(matches!(changed, HostKeyError::Changed { .. }), "{changed}");
         }
         check(HostKeyPolicy::Any, 1).expect("accepted");
+    }
+
+    #[test]
+    fn names_are_those_of_the_file() {
+        let name = |alias: Option<&str>, port| {
+            let server = HostAndPort {
+                host: "192.0.2.1".to_owned(),
+                port,
+            };
+            let options = SshOptions {
+                host_key_alias: alias.map(str::to_owned),
+                ..SshOptions::default()
+            };
+            KnownHost::read(&options, &server).expect("no files").name()
+        };
+        assert_eq!(name(None, 830), "[192.0.2.1]:830");
+        assert_eq!(name(None, 22), "192.0.2.1");
+        assert_eq!(name(Some("lab"), 830), "lab");
     }
 
     #[test]

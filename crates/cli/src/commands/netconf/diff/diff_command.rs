@@ -82,11 +82,6 @@ impl DiffCommand {
             }
         }
         out.flush()?;
-        for side in sides {
-            if let Side::Server(context) = side {
-                context.close();
-            }
-        }
         Ok(())
     }
 
