@@ -63,6 +63,18 @@ fn upgrading_guide_runs_as_printed() {
 }
 
 #[test]
+fn the_example_of_cert_maps_runs_as_printed() {
+    let sandbox = Sandbox::new();
+    let heading = "## Users of client certificates";
+    let text = shell(&sandbox, &block("certificates.md", heading));
+    assert!(text.contains("maria may do everything"), "{text}");
+    let get = "espalier get /ietf-system:system/authentication/espalier-system:cert-maps \
+               --dataspace espalier --anchor server --store embedded:users";
+    let maps = shell(&sandbox, get);
+    assert!(maps.contains("specified"), "{maps}");
+}
+
+#[test]
 fn schema_mount_guide_runs_as_printed() {
     let sandbox = Sandbox::new();
     shell(&sandbox, &block("schema-mount.md", "## Example"));

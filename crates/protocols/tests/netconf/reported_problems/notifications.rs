@@ -45,6 +45,8 @@ fn a_subscription_with_an_unknown_element_is_rejected() {
         "<filter><none xmlns=\"urn:none\"/></filter>",
         "<filter><none xmlns=\"urn:m\"/></filter>",
         "<filter><alarm/></filter>",
+        "<filter type=\"xpath\" select=\"/none:alarm\"/>",
+        "<filter type=\"xpath\" xmlns:n=\"urn:none\" select=\"/n:alarm\"/>",
     ] {
         assert_eq!(client.error(&create(content)), "invalid-value", "{content}");
     }
