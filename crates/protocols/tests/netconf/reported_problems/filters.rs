@@ -200,12 +200,12 @@ fn expressions_select_whole_entries_and_may_have_names_without_prefixes() {
     let all = client.data(&read(""));
     // Also in the state of the server, whose models have the namespace of the messages.
     for select in [
-        "/ietf-netconf-monitoring:netconf-state/sessions/session/username",
-        "/netconf-state/sessions/session/username",
+        "/ietf-netconf-monitoring:netconf-state/sessions/session/session-id",
+        "/netconf-state/sessions/session/session-id",
     ] {
         let filter = format!("<get><filter type=\"xpath\" select=\"{select}\"/></get>");
         let data = client.data(&filter);
-        assert!(data.contains("<username>"), "{select}: {data}");
+        assert!(data.contains("<session-id>"), "{select}: {data}");
     }
     for select in ["/", "/*", "/top | /none"] {
         let filter = format!("<filter type=\"xpath\" select=\"{select}\"/>");
