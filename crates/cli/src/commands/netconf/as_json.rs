@@ -56,7 +56,10 @@ pub fn output(context: &Context, operation: &Element<'_>, reply: &Reply) -> Resu
     }
     let schema = context.schema()?;
     let node = output_of(schema, operation)?.ok_or_else(|| {
-        let message = format!("no module has the output of the operation “{}”", operation.name);
+        let message = format!(
+            "no module has the output of the operation “{}”",
+            operation.name
+        );
         Failure::data(message).hint("--output xml needs no modules")
     })?;
     let namespace = &schema.module(schema.node(node).module).namespace;

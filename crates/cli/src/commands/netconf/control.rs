@@ -165,11 +165,18 @@ impl Update {
     /// Does the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
         let capabilities = &context.client.options.capabilities;
-        if !capabilities.iter().any(|one| one == operations::PRIVATE_CANDIDATE) {
+        if !capabilities
+            .iter()
+            .any(|one| one == operations::PRIVATE_CANDIDATE)
+        {
             let message = "the session has no private candidate";
-            return Err(Failure::usage(message).hint("add --private-candidate before the operation"));
+            return Err(
+                Failure::usage(message).hint("add --private-candidate before the operation")
+            );
         }
-        let mode = self.resolution_mode.and_then(|mode| mode.to_possible_value());
+        let mode = self
+            .resolution_mode
+            .and_then(|mode| mode.to_possible_value());
         let mode = mode.as_ref().map(|mode| mode.get_name());
         do_operation(context, &operations::update(mode))
     }

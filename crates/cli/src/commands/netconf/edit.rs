@@ -117,7 +117,9 @@ impl EditData {
 
 /// Replace a whole configuration (RFC 6241 §7.3)
 #[derive(Args, Debug)]
-#[command(override_usage = "copy-config [OPTIONS] <SOURCE> <TARGET>\n       copy-config [OPTIONS] --file <FILE> <TARGET>")]
+#[command(
+    override_usage = "copy-config [OPTIONS] <SOURCE> <TARGET>\n       copy-config [OPTIONS] --file <FILE> <TARGET>"
+)]
 #[command(after_help = "\
 A URL is file:///NAME for a file of the server, below its folder for URLs (`espalier serve --netconf-url-dir`), or one of \
 another scheme that its capability `url` has (RFC 6241 §8.8).

@@ -70,10 +70,7 @@ pub fn elements(text: &str, file: &str, wrappers: &[&str]) -> Result<String> {
     elements.map_err(|error| {
         let mut errors = Errors::new();
         errors.push(DataError::new(ErrorTag::MalformedMessage, error.reason).on_line(error.line));
-        in_file(Failure::invalid(
-            "the document is not well-formed",
-            &errors,
-        ))
+        in_file(Failure::invalid("the document is not well-formed", &errors))
     })
 }
 

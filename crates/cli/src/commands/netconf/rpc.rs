@@ -28,9 +28,8 @@ impl Rpc {
     pub fn run(&self, context: &Context) -> Result<()> {
         let text = read_document(context, &self.file)?;
         let operations = elements(&text, &self.file, &[])?;
-        let in_file = |error: NotXml| {
-            Failure::data(error.0).in_file(document::display_name(&self.file))
-        };
+        let in_file =
+            |error: NotXml| Failure::data(error.0).in_file(document::display_name(&self.file));
         let text = text.trim_start_matches('\u{feff}').trim();
         let whole = Element::parse(text).map_err(in_file)?;
         let (operation, stream) = match whole.is(BASE_NAMESPACE, "rpc") {

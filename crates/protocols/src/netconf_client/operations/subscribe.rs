@@ -96,9 +96,9 @@ pub fn establish_push(options: &PushOptions) -> String {
     let trigger = match options.trigger {
         PushTrigger::Periodic {
             period_centiseconds,
-        } => format!(
-            "<periodic xmlns=\"{PUSH}\"><period>{period_centiseconds}</period></periodic>"
-        ),
+        } => {
+            format!("<periodic xmlns=\"{PUSH}\"><period>{period_centiseconds}</period></periodic>")
+        }
         PushTrigger::OnChange {
             dampening_centiseconds,
         } => {

@@ -1,6 +1,8 @@
 //! The command.
 
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -103,11 +105,14 @@ impl DiffCommand {
     }
 
     fn side(&self, client: &Client, form: &OutputForm, text: &str) -> Result<Side> {
-        if text == "-" || Path::new(text).is_file() {
+        if text == "-" || is_readable(text) {
             return Ok(Side::File(text.to_owned()));
         }
         if looks_like_file(text) {
-            return Err(Failure::usage("there is no such file").in_file(text));
+            return match Path::new(text).exists() {
+                true => Err(Failure::usage("this is no file with data").in_file(text)),
+                false => Err(Failure::usage("there is no such file").in_file(text)),
+            };
         }
         let target = client.parse_target(text)?;
         let context = Context::connect(client.clone(), &target, form);
@@ -150,12 +155,18 @@ fn of_side(failure: Failure, side: &str) -> Failure {
     }
 }
 
+/// Whether there is a file of this name, or a pipe, as a shell makes one for `<(...)`.
+fn is_readable(path: &str) -> bool {
+    let found = fs::metadata(path).map(|found| found.file_type());
+    found.is_ok_and(|kind| kind.is_file() || kind.is_fifo())
+}
+
 /// Whether an argument is the path of a file rather than a target.
 fn looks_like_file(text: &str) -> bool {
     let is_target = text.contains("://") || text.starts_with("unix:") || text.contains('@');
     let extension = Path::new(text).extension().and_then(|text| text.to_str());
     let is_document = matches!(extension, Some("xml" | "json"));
-    !is_target && (is_document || text.contains('/') || Path::new(text).exists())
+    !is_target && (is_document || text.contains('/'))
 }
 
 fn schema(sides: &[Side; 2], client: &Client) -> Result<Arc<Schema>> {

@@ -58,7 +58,11 @@ pub fn completions(line_begin: &str, modules: &[String]) -> Vec<Offer> {
         all.find(|one| one.get_long() == Some(name))
     };
     let takes_value = |one: &&Arg| one.get_action().takes_values();
-    if let Some(open) = others.last().and_then(|word| option(word)).filter(takes_value) {
+    if let Some(open) = others
+        .last()
+        .and_then(|word| option(word))
+        .filter(takes_value)
+    {
         return values(open, last, modules);
     }
     if last.starts_with('-') {
