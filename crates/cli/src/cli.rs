@@ -159,7 +159,7 @@ pub fn run() -> ExitCode {
     let json = cli.command.wants_json();
     match cli.run() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if failure.is_silent() => ExitCode::SUCCESS,
+        Err(failure) if failure.is_silent() => ExitCode::from(failure.exit_status()),
         Err(failure) => {
             // A command prints one JSON value only.
             if !(json && failure.is_answered()) {

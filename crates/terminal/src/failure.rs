@@ -31,6 +31,8 @@ pub enum FailureKind {
     NoStore,
     /// The reader closed the output, as `head` does: not reported, exit status 0.
     Closed,
+    /// There are differences, which were printed: not reported, exit status 1.
+    Different,
 }
 
 /// The failure of a command.
@@ -118,9 +120,14 @@ impl Failure {
         Self::closed()
     }
 
+    /// The command ends here with the exit status 1, as it printed differences.
+    pub fn different() -> Self {
+        Self::new(FailureKind::Different, "there are differences")
+    }
+
     /// Returns whether the failure is not reported.
     pub fn is_silent(&self) -> bool {
-        self.kind == FailureKind::Closed
+        matches!(self.kind, FailureKind::Closed | FailureKind::Different)
     }
 
     /// A failure with every error of a document or request.
@@ -180,6 +187,21 @@ impl Failure {
     pub fn in_file(mut self, file: impl fmt::Display) -> Self {
         self.file = Some(shown(file.to_string()));
         self
+    }
+
+    /// Returns whether the failure has a file.
+    pub fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Adds the place, as a line of a script, that the failure or its file is in.
+    #[must_use]
+    pub fn within(self, place: impl fmt::Display) -> Self {
+        let file = match &self.file {
+            Some(file) => format!("{place}: {file}"),
+            None => place.to_string(),
+        };
+        self.in_file(file)
     }
 
     /// Adds the data error that the message describes: `--json` lists its tag and path, and the text does not repeat
@@ -256,7 +278,7 @@ impl Failure {
     pub fn exit_status(&self) -> u8 {
         match self.kind {
             FailureKind::Usage | FailureKind::NoStore => 2,
-            FailureKind::Data | FailureKind::Conflict => 1,
+            FailureKind::Data | FailureKind::Conflict | FailureKind::Different => 1,
             FailureKind::Closed => 0,
         }
     }

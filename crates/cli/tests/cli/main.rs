@@ -26,6 +26,7 @@ mod inventory;
 mod kill;
 mod modules;
 mod netconf;
+mod netconf_arguments;
 mod netconf_client;
 mod netconf_kill;
 mod netconf_reload;

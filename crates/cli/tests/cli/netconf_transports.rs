@@ -107,9 +107,10 @@ fn passwords_and_host_keys_over_ssh() {
     )
     .failed(1);
     assert!(
-        wrong.contains("rejected the user “maria”") && wrong.contains("the password"),
+        wrong.contains("rejected the user “maria”: the password was not accepted"),
         "{wrong}"
     );
+    assert_eq!(wrong.matches("the password").count(), 1, "{wrong}");
     let without = run(&["hello"]).failed(1);
     assert!(
         without.contains("there is no key and no password"),
@@ -206,6 +207,20 @@ fn keys_of_files_and_of_an_agent_over_ssh() {
     }
     let error = netconf(&sandbox, &[&*target, "hello", "--identity", "none"], &[]).failed(1);
     assert!(error.contains("none"), "{error}");
+    // Without a terminal, nobody enters a passphrase.
+    let mut lock = Command::new("ssh-keygen");
+    lock.args(["-q", "-p", "-P", "", "-N", "secret words", "-f"])
+        .arg(sandbox.path("ecdsa"));
+    assert!(lock.status().expect("ssh-keygen").success());
+    let locked = [&*target, "hello", "--identity", "ecdsa"];
+    let error = netconf(&sandbox, &locked, &[]).failed(1);
+    assert!(
+        error.contains("it is encrypted") && error.contains("ssh-add 'ecdsa'"),
+        "{error}"
+    );
+    std::fs::copy(sandbox.path("ecdsa"), sandbox.path("home/.ssh/id_ecdsa")).expect("a copy");
+    let error = netconf(&sandbox, &[&*target, "hello"], &[]).failed(1);
+    assert!(error.contains("id_ecdsa was not used"), "{error}");
     // An agent has one of them.
     let socket = sandbox.path("agent").display().to_string();
     let mut agent = Command::new("ssh-agent");

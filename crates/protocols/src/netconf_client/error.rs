@@ -28,6 +28,16 @@ pub enum ClientError {
         /// What was tried.
         tried: String,
     },
+    /// A private key that was named cannot be used.
+    #[error("the private key {} cannot be used: {reason}", file.display())]
+    PrivateKey {
+        /// The file.
+        file: std::path::PathBuf,
+        /// Why.
+        reason: String,
+        /// Whether its passphrase is missing.
+        is_encrypted: bool,
+    },
     /// The transport failed.
     #[error("{0}")]
     Transport(String),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use espalier_protocols::netconf::{BASE_1_0, BASE_1_1};
+use espalier_protocols::netconf_client::operations::PRIVATE_CANDIDATE;
 use espalier_protocols::netconf_client::{
     ClientLimits, ConnectOptions, HostKeyPolicy, PasswordPrompt, SshOptions, Target, TlsOptions,
 };
@@ -79,6 +80,10 @@ pub struct ConnectionOptions {
     /// Announce only this version of the protocol
     #[arg(long, global = true, value_name = "VERSION", value_parser = ["1.0", "1.1"])]
     base: Option<String>,
+
+    /// Use a candidate of this session's own (draft-ietf-netconf-privcand), if the server has the capability
+    #[arg(long, global = true)]
+    private_candidate: bool,
 
     /// The longest wait for the connection and the hello, in seconds [default: 30; for a server that calls home: no limit]
     #[arg(long, global = true, value_name = "SECONDS",
@@ -156,11 +161,14 @@ impl ConnectionOptions {
             true => settings.yang.clone(),
             false => self.yang.clone(),
         };
-        let versions = match self.base.as_deref() {
+        let mut capabilities = match self.base.as_deref() {
             Some("1.0") => vec![BASE_1_0.to_owned()],
             Some(_) => vec![BASE_1_1.to_owned()],
             None => vec![BASE_1_0.to_owned(), BASE_1_1.to_owned()],
         };
+        if self.private_candidate {
+            capabilities.push(PRIVATE_CANDIDATE.to_owned());
+        }
         let given = self.connect_timeout.map(Duration::from_secs);
         let connect_time_max = given.unwrap_or(ClientLimits::default().connect_time_max);
         let options = ConnectOptions {
@@ -174,7 +182,7 @@ impl ConnectionOptions {
                     .then(|| Duration::from_secs(self.reply_timeout)),
                 ..ClientLimits::default()
             },
-            capabilities: versions,
+            capabilities,
         };
         Ok(Client {
             runtime: Arc::new(runtime),

@@ -1,6 +1,6 @@
 //! What every operation has.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt::Display;
 use std::future::Future;
 use std::io::{Write, stderr};
@@ -54,6 +54,10 @@ pub struct Context {
     pub session: Session,
     pub form: OutputForm,
     pub target: Target,
+    /// What `-` is in the shell, if the line has a here-document.
+    pub here_document: Cell<Option<String>>,
+    /// Those of the session, while no operation prints them.
+    notifications: RefCell<Option<Notifications>>,
     schema: OnceCell<Arc<Schema>>,
     /// Whether a person has interrupted a wait.
     is_interrupted: Cell<bool>,
@@ -77,6 +81,8 @@ impl Context {
             session,
             form: form.clone(),
             target: target.clone(),
+            here_document: Cell::default(),
+            notifications: RefCell::default(),
             schema: OnceCell::new(),
             is_interrupted: Cell::new(false),
         })
@@ -116,13 +122,19 @@ impl Context {
         self.wait(self.session.begin(operation))
     }
 
-    /// The notifications of the session.
+    /// Takes the notifications of the session; [`Self::keep`] gives them back.
     ///
     /// # Errors
-    /// They were taken.
+    /// They are taken.
     pub fn notifications(&self) -> Result<Notifications> {
-        let notifications = self.session.notifications();
+        let kept = self.notifications.borrow_mut().take();
+        let notifications = kept.or_else(|| self.session.notifications());
         notifications.ok_or_else(|| Failure::usage("the session has a subscription already"))
+    }
+
+    /// Keeps the notifications of the session, for the next operation that prints them.
+    pub fn keep(&self, notifications: Notifications) {
+        self.notifications.replace(Some(notifications));
     }
 
     /// The modules of the server: those of `--yang`, else fetched from it.

@@ -1,14 +1,14 @@
 //! The hello, locks, the candidate, other sessions.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use espalier_protocols::netconf::Framing;
 use espalier_protocols::netconf_client::operations::{self, CommitOptions, Place};
-use espalier_terminal::{Result, output};
+use espalier_terminal::{Failure, Result, output};
 use serde_json::json;
 
 use super::context::Context;
 use super::output::do_operation;
-use super::payload::read_config;
+use super::payload::{place, read_config};
 
 /// Print the hello of the server: the number of the session, and its capabilities (RFC 6241 §8.1)
 #[derive(Args, Debug)]
@@ -79,7 +79,7 @@ Examples:
   espalier netconf maria@router.example validate
   espalier netconf maria@router.example validate --file change.xml")]
 pub struct Validate {
-    /// The datastore, or a URL of the server
+    /// The datastore, or file:///NAME, a file of the server
     #[arg(default_value = "candidate")]
     source: String,
 
@@ -92,8 +92,8 @@ impl Validate {
     /// Does the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
         let source = match &self.file {
-            Some(file) => Place::Config(read_config(file)?),
-            None => Place::named(&self.source),
+            Some(file) => Place::Config(read_config(context, file)?),
+            None => place(&self.source)?,
         };
         do_operation(context, &operations::validate(&source))
     }
@@ -135,6 +135,50 @@ impl Commit {
             persist_id: self.persist_id.clone(),
         };
         do_operation(context, &operations::commit(&options))
+    }
+}
+
+/// What happens to a conflict of the private candidate with running.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ResolutionMode {
+    /// An error, and nothing is changed
+    RevertOnConflict,
+    /// The value of the candidate is kept
+    PreferCandidate,
+    /// The value of running is taken
+    PreferRunning,
+}
+
+/// Bring the changes of running into the private candidate (draft-ietf-netconf-privcand); needs --private-candidate
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  printf '%s\\n' 'edit-config a.xml --target candidate' 'update --resolution-mode prefer-candidate' commit |
+    espalier netconf maria@router.example --private-candidate shell")]
+pub struct Update {
+    /// What happens to conflicts [default: that of the server, revert-on-conflict]
+    #[arg(long, value_name = "MODE")]
+    resolution_mode: Option<ResolutionMode>,
+}
+
+impl Update {
+    /// Does the operation.
+    pub fn run(&self, context: &Context) -> Result<()> {
+        let capabilities = &context.client.options.capabilities;
+        if !capabilities
+            .iter()
+            .any(|one| one == operations::PRIVATE_CANDIDATE)
+        {
+            let message = "the session has no private candidate";
+            return Err(
+                Failure::usage(message).hint("add --private-candidate before the operation")
+            );
+        }
+        let mode = self
+            .resolution_mode
+            .and_then(|mode| mode.to_possible_value());
+        let mode = mode.as_ref().map(|mode| mode.get_name());
+        do_operation(context, &operations::update(mode))
     }
 }
 

@@ -34,6 +34,14 @@ pub fn of_client(error: ClientError, is_json: bool) -> Failure {
         ClientError::Authentication { .. } => Failure::data(text).hint(
             "--password-file FILE, ESPALIER_PASSWORD, --identity FILE and an SSH agent give credentials; --user the user",
         ),
+        ClientError::PrivateKey {
+            file,
+            is_encrypted: true,
+            ..
+        } => Failure::data(text).hint(format!(
+            "an SSH agent can hold it: ssh-add '{}', then leave out --identity",
+            file.display()
+        )),
         ClientError::TooBig {
             limit: "held_bytes_max",
             ..

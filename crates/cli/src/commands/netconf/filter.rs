@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use clap::Args;
 use espalier_protocols::netconf_client::operations::{Filter, elements_of};
 use espalier_terminal::{Failure, Result};
+use espalier_yang::{DataError, ErrorTag};
 
 use super::context::Context;
-use super::payload::read_text;
+use super::payload::{elements, read_document};
 use super::server_modules::namespaces_of;
 
 /// Which data or notifications.
@@ -63,12 +64,15 @@ impl FilterOptions {
         let Some(subtree) = &self.subtree else {
             return Ok(None);
         };
-        let text = match subtree.trim_start().starts_with('<') {
-            true => subtree.clone(),
-            false => read_text(subtree)?,
+        let wrappers = ["filter"];
+        let elements = match subtree.trim_start().starts_with('<') {
+            true => elements_of(subtree, &wrappers).map_err(|error| {
+                let message = format!("--subtree is not well-formed: {error}");
+                let detail = DataError::new(ErrorTag::MalformedMessage, error.reason);
+                Failure::usage(message).detail(detail.on_line(error.line))
+            })?,
+            false => elements(&read_document(context, subtree)?, subtree, &wrappers)?,
         };
-        let elements = elements_of(&text, &["filter"]);
-        let elements = elements.map_err(|error| Failure::usage(format!("--subtree: {error}")))?;
         Ok(Some(Filter::Subtree(elements)))
     }
 

@@ -10,6 +10,7 @@ use espalier_terminal::{Failure, Result};
 use serde_json::json;
 
 use super::context::Context;
+use super::output::check_file;
 use super::server_modules::{ServerModule, fetch, list};
 
 /// Print a module of the server, or write all of them into a folder (RFC 6022 §3.1)
@@ -45,7 +46,7 @@ impl GetSchema {
     /// Checks that the file may be written.
     pub fn check(&self) -> Result<()> {
         match &self.out {
-            Some(file) => output_file::check(file, Existing::of(self.force), None),
+            Some(file) => check_file(file, Existing::of(self.force)),
             None => Ok(()),
         }
     }

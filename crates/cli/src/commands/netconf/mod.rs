@@ -9,10 +9,11 @@
 //! | `filter.rs`, `payload.rs` | arguments that are XML |
 //! | `read.rs`, `edit.rs`, `control.rs`, `get_schema.rs`, `rpc.rs`, `subscribe.rs` | the operations |
 //! | `server_modules.rs` | the modules of a server |
-//! | `output.rs`, `failure.rs` | replies and errors |
+//! | `output.rs`, `as_json.rs`, `failure.rs` | replies and errors |
 //! | `shell/` | an interactive session |
 //! | `diff/` | the differences of two configurations |
 
+mod as_json;
 mod command;
 mod connection;
 mod context;

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::context::Context;
 use super::control::{
-    CancelCommit, Commit, DiscardChanges, Hello, KillSession, Lock, Unlock, Validate,
+    CancelCommit, Commit, DiscardChanges, Hello, KillSession, Lock, Unlock, Update, Validate,
 };
 use super::edit::{CopyConfig, DeleteConfig, EditConfig, EditData};
 use super::get_schema::GetSchema;
@@ -28,6 +28,7 @@ pub enum Operation {
     Unlock(Unlock),
     Validate(Validate),
     Commit(Commit),
+    Update(Update),
     DiscardChanges(DiscardChanges),
     CancelCommit(CancelCommit),
     KillSession(KillSession),
@@ -44,7 +45,9 @@ impl Operation {
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Get(get) => get.output_file.check(),
-            Self::GetConfig(get) => get.output_file.check(),
+            Self::GetConfig(get) => get.check(),
+            Self::CopyConfig(copy) => copy.check(),
+            Self::Subscribe(subscribe) => subscribe.check(),
             Self::GetData(get) => get.output_file.check(),
             Self::GetSchema(get) => get.check(),
             _ => Ok(()),
@@ -69,6 +72,7 @@ impl Operation {
             Self::Unlock(command) => command.run(context),
             Self::Validate(command) => command.run(context),
             Self::Commit(command) => command.run(context),
+            Self::Update(command) => command.run(context),
             Self::DiscardChanges(command) => command.run(context),
             Self::CancelCommit(command) => command.run(context),
             Self::KillSession(command) => command.run(context),

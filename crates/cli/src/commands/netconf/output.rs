@@ -1,7 +1,7 @@
 //! Prints replies.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use espalier_protocols::netconf::{Element, NotXml};
@@ -10,11 +10,10 @@ use espalier_protocols::netconf_client::{ClientError, Reply};
 use espalier_terminal::output::{self, Form};
 use espalier_terminal::output_file::{self, Existing, OutputFile};
 use espalier_terminal::{Failure, Result};
-use espalier_yang::data::{Layout, PrintOptions, json as yang_json};
 use serde_json::{Value as Json, json};
 
+use super::as_json;
 use super::context::{Context, DataForm};
-use super::server_modules::data_tree;
 
 /// Where data are written.
 #[derive(Args, Clone, Debug, Default)]
@@ -35,7 +34,7 @@ impl OutputFileOptions {
     /// It exists, or is a folder.
     pub fn check(&self) -> Result<()> {
         match &self.out {
-            Some(file) => output_file::check(file, Existing::of(self.force), None),
+            Some(file) => check_file(file, Existing::of(self.force)),
             None => Ok(()),
         }
     }
@@ -43,6 +42,21 @@ impl OutputFileOptions {
     /// The file, if there is one.
     pub fn file(&self) -> Option<&PathBuf> {
         self.out.as_ref()
+    }
+}
+
+/// Checks that a file may be written, in a folder that exists.
+///
+/// # Errors
+/// It exists, or is a folder, or its folder does not exist.
+pub fn check_file(file: &Path, existing: Existing) -> Result<()> {
+    output_file::check(file, existing, None)?;
+    match file.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+            let message = format!("there is no folder {}", folder.display());
+            Err(Failure::usage(message).in_file(file.display()))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -73,6 +87,22 @@ pub fn print_reply(context: &Context, reply: &Reply) -> Result<()> {
     )
 }
 
+/// Prints the reply to an operation of any module, in the form of data: nothing for `ok`.
+///
+/// # Errors
+/// As [`print_reply`], and those of the modules with `--output json`.
+pub fn print_output(context: &Context, operation: &Element<'_>, reply: &Reply) -> Result<()> {
+    let elements = reply.elements().map_err(malformed)?;
+    let is_ok = elements.iter().all(|element| element.name == "ok");
+    match context.form.output.unwrap_or_default() {
+        DataForm::Json if !is_ok => {
+            let text = as_json::output(context, operation, reply)?;
+            Ok(output::stdout(Form::Json).write_all(&text)?)
+        }
+        _ => print_reply(context, reply),
+    }
+}
+
 /// Sends an operation whose reply has data, and prints or writes them.
 ///
 /// # Errors
@@ -96,7 +126,7 @@ pub fn print_data(context: &Context, operation: &str, file: &OutputFileOptions) 
         }
         (DataForm::Json, path) => {
             let reply = context.request(operation)?;
-            let text = as_json(context, &reply.data().map_err(malformed)?)?;
+            let text = as_json::data(context, &reply.data().map_err(malformed)?)?;
             match path {
                 None => Ok(output::stdout(Form::Json).write_all(&text)?),
                 Some(path) => {
@@ -107,23 +137,6 @@ pub fn print_data(context: &Context, operation: &str, file: &OutputFileOptions) 
             }
         }
     }
-}
-
-/// Data as JSON (RFC 7951).
-fn as_json(context: &Context, data: &Element<'_>) -> Result<Vec<u8>> {
-    let schema = context.schema()?;
-    let tree = data_tree(schema, data)?;
-    let options = PrintOptions {
-        layout: Layout::Pretty,
-        envelope: None,
-    };
-    let mut text = Vec::new();
-    let mut printer = yang_json::Printer::new(schema, &mut text, options);
-    // The printer keeps the reason.
-    let stopped = tree.emit(&mut printer);
-    printer.finish().map_err(|error| Failure::from(&error))?;
-    stopped.map_err(|_| Failure::data("the data cannot be printed"))?;
-    Ok(text)
 }
 
 /// Prints an XML document, or with `--json` an object with it.

@@ -2,11 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use espalier_protocols::netconf_client::operations::{self, DataOptions, ReadOptions};
-use espalier_terminal::Result;
+use espalier_terminal::{Failure, Result};
 
 use super::context::Context;
 use super::filter::FilterOptions;
 use super::output::{OutputFileOptions, print_data};
+use super::payload::datastore;
 
 /// Which default values are reported (RFC 6243).
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -69,7 +70,7 @@ Examples:
   espalier netconf maria@router.example get-config --source candidate --subtree filter.xml
   espalier netconf maria@router.example get-config --out backup.xml")]
 pub struct GetConfig {
-    /// The datastore, or a URL of the server
+    /// The datastore; a file of the server is copied first: copy-config file:///NAME candidate
     #[arg(long, value_name = "DATASTORE", default_value = "running")]
     source: String,
 
@@ -81,6 +82,19 @@ pub struct GetConfig {
 }
 
 impl GetConfig {
+    /// Checks the arguments.
+    pub fn check(&self) -> Result<()> {
+        if self.source.contains("://") {
+            let message = "get-config reads a datastore, not a URL (RFC 6241 §7.1, §8.8.5)";
+            return Err(Failure::usage(message).hint(format!(
+                "copy it into a datastore first: copy-config {} candidate",
+                self.source
+            )));
+        }
+        datastore(&self.source)?;
+        self.output_file.check()
+    }
+
     /// Does the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
         let operation = operations::get_config(&self.source, &self.read.options(context)?);

@@ -1,14 +1,13 @@
 //! `rpc`.
 
 use clap::Args;
-use espalier_protocols::netconf::{BASE_NAMESPACE, Element};
-use espalier_protocols::netconf_client::operations::elements_of;
+use espalier_protocols::netconf::{BASE_NAMESPACE, Element, NotXml};
 use espalier_terminal::document;
 use espalier_terminal::{Failure, Result};
 
 use super::context::Context;
-use super::output::print_reply;
-use super::payload::read_text;
+use super::output::print_output;
+use super::payload::{elements, read_document};
 
 /// Send any operation, or a whole <rpc> as it is, and print the reply
 #[derive(Args, Debug)]
@@ -27,21 +26,21 @@ pub struct Rpc {
 impl Rpc {
     /// Sends the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
-        let text = read_text(&self.file)?;
+        let text = read_document(context, &self.file)?;
+        let operations = elements(&text, &self.file, &[])?;
+        let in_file =
+            |error: NotXml| Failure::data(error.0).in_file(document::display_name(&self.file));
         let text = text.trim_start_matches('\u{feff}').trim();
-        let in_file = |failure: Failure| failure.in_file(document::display_name(&self.file));
-        let whole = Element::parse(text);
-        let whole = whole.map_err(|error| in_file(Failure::data(error.to_string())))?;
-        let stream = match whole.is(BASE_NAMESPACE, "rpc") {
-            true => context.wait(context.session.begin_message(text))?,
-            false => {
-                let operation = elements_of(text, &[]);
-                let operation =
-                    operation.map_err(|error| in_file(Failure::data(error.to_string())))?;
-                context.begin(operation)?
+        let whole = Element::parse(text).map_err(in_file)?;
+        let (operation, stream) = match whole.is(BASE_NAMESPACE, "rpc") {
+            true => {
+                let operation = whole.children().map_err(in_file)?.into_iter().next();
+                let stream = context.wait(context.session.begin_message(text))?;
+                (operation.unwrap_or(whole), stream)
             }
+            false => (whole, context.begin(operations)?),
         };
         let reply = context.wait(stream.reply())?;
-        print_reply(context, &reply)
+        print_output(context, &operation, &reply)
     }
 }

@@ -11,7 +11,7 @@ use espalier_terminal::output::escaped;
 use espalier_terminal::{Failure, Result};
 use espalier_yang::Schema;
 use espalier_yang::data::{
-    DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder, xml,
+    DataTree, MetadataMode, ParseError, ParseOptions, Root, TreeBuilder, json, xml,
 };
 use espalier_yang::schema::{ModuleSource, SchemaSource};
 
@@ -287,22 +287,44 @@ pub fn data_tree(schema: &Schema, data: &Element<'_>) -> Result<DataTree> {
             escaped(&name)
         );
     }
-    parse(schema, &document)
+    resource_tree(schema, Root::Datastore, &document)
 }
 
-fn parse(schema: &Schema, document: &str) -> Result<DataTree> {
-    let mut builder = TreeBuilder::new();
-    let options = ParseOptions {
+/// The nodes of a document of XML.
+///
+/// # Errors
+/// The data do not conform to the modules.
+pub fn resource_tree(schema: &Schema, root: Root, document: &str) -> Result<DataTree> {
+    let (mut builder, options) = (TreeBuilder::new(), parse_options());
+    let mut document = document.as_bytes();
+    let parsed = xml::parse(schema, root, &mut document, &mut builder, &options);
+    finish(schema, builder, parsed)
+}
+
+/// The nodes of a datastore in a document of JSON.
+///
+/// # Errors
+/// The data do not conform to the modules.
+pub fn json_tree(schema: &Schema, document: &str) -> Result<DataTree> {
+    let (mut builder, options) = (TreeBuilder::new(), parse_options());
+    let mut document = document.trim_start_matches('\u{feff}').as_bytes();
+    let root = Root::Datastore;
+    let parsed = json::parse(schema, root, &mut document, &mut builder, &options);
+    finish(schema, builder, parsed)
+}
+
+fn parse_options() -> ParseOptions {
+    ParseOptions {
         metadata: MetadataMode::Kept,
         ..ParseOptions::default()
-    };
-    let parsed = xml::parse(
-        schema,
-        Root::Datastore,
-        &mut document.as_bytes(),
-        &mut builder,
-        &options,
-    );
+    }
+}
+
+fn finish(
+    schema: &Schema,
+    builder: TreeBuilder,
+    parsed: std::result::Result<(), ParseError>,
+) -> Result<DataTree> {
     match parsed {
         // The builder has the reason.
         Ok(()) | Err(ParseError::Stopped) => {}

@@ -3,6 +3,12 @@
 use super::change::Place;
 use super::xml::{leaf, optional};
 
+/// The capability of a client that has a candidate of its own (draft-ietf-netconf-privcand).
+pub const PRIVATE_CANDIDATE: &str = "urn:ietf:params:netconf:capability:private-candidate:1.0";
+
+const PRIVATE_CANDIDATE_NAMESPACE: &str =
+    "urn:ietf:params:xml:ns:yang:ietf-netconf-private-candidate";
+
 /// The options of `commit` (RFC 6241 §8.4).
 #[derive(Clone, Debug, Default)]
 pub struct CommitOptions {
@@ -58,6 +64,14 @@ pub fn cancel_commit(persist_id: Option<&str>) -> String {
 /// `discard-changes` (RFC 6241 §8.3.4.2).
 pub fn discard_changes() -> String {
     "<discard-changes/>".to_owned()
+}
+
+/// `update` of a private candidate (draft-ietf-netconf-privcand), with a resolution mode.
+pub fn update(resolution_mode: Option<&str>) -> String {
+    format!(
+        "<update xmlns=\"{PRIVATE_CANDIDATE_NAMESPACE}\">{}</update>",
+        optional("resolution-mode", resolution_mode)
+    )
 }
 
 /// `kill-session` (RFC 6241 §7.9).

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `read.rs` | `get`, `get-config`, `get-data`, `get-schema`, with [`Filter`] |
 //! | `change.rs` | `edit-config`, `edit-data`, `copy-config`, `delete-config`, `validate` |
-//! | `control.rs` | locks, `commit` and what belongs to it, `kill-session` |
+//! | `control.rs` | locks, `commit` and what belongs to it, `update`, `kill-session` |
 //! | `subscribe.rs` | `create-subscription`, `establish-subscription` |
 //! | `xml.rs` | elements as text |
 //!
@@ -20,8 +20,12 @@ pub use change::{
     EditOptions, Payload, Place, copy_config, delete_config, edit_config, edit_data, validate,
 };
 pub use control::{
-    CommitOptions, cancel_commit, commit, discard_changes, kill_session, lock, unlock,
+    CommitOptions, PRIVATE_CANDIDATE, cancel_commit, commit, discard_changes, kill_session, lock,
+    unlock, update,
 };
 pub use read::{DataOptions, Filter, ReadOptions, get, get_config, get_data, get_schema};
-pub use subscribe::{SubscribeOptions, create_subscription, establish_subscription};
-pub use xml::{elements_of, indented};
+pub use subscribe::{
+    PushOptions, PushTrigger, SubscribeOptions, create_subscription, establish_push,
+    establish_subscription,
+};
+pub use xml::{DocumentError, elements_of, indented};

@@ -72,7 +72,7 @@ impl Filter {
         }
     }
 
-    fn declarations(&self) -> String {
+    pub(super) fn declarations(&self) -> String {
         match self {
             Self::Subtree(_) => String::new(),
             Self::Xpath { namespaces, .. } => {

@@ -19,6 +19,18 @@ const AGENT_KEYS_MAX: usize = 5;
 /// The maximum number of dialogues with a server that prompts again and again.
 const DIALOGUES_MAX: usize = 8;
 
+/// The password, in messages.
+const PASSWORD: &str = "the password";
+
+/// Why a private key cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum KeyError {
+    #[error("it is encrypted, and there is no terminal to enter its passphrase")]
+    Encrypted,
+    #[error("{0}")]
+    Unreadable(String),
+}
+
 /// The credentials of a user, as they are tried.
 pub(super) struct Authentication<'a> {
     pub handle: &'a mut Handle<ClientHandler>,
@@ -28,6 +40,8 @@ pub(super) struct Authentication<'a> {
     pub host: &'a str,
     /// What was tried.
     pub tried: Vec<String>,
+    /// Keys that could not be tried, with the reason.
+    pub unused: Vec<String>,
     /// The methods that the server accepts.
     pub methods: Vec<MethodKind>,
 }
@@ -62,12 +76,19 @@ impl Authentication<'_> {
 
     fn rejected(self) -> ClientError {
         let methods: Vec<&str> = self.methods.iter().map(Into::into).collect();
-        let tried = match self.tried.is_empty() {
-            true => format!(
-                "there is no key and no password; it accepts {}",
+        let unused = match self.unused.is_empty() {
+            true => String::new(),
+            false => format!("; {}", self.unused.join(", ")),
+        };
+        let tried = match &self.tried[..] {
+            [] => format!(
+                "there is no key and no password; it accepts {}{unused}",
                 methods.join(", ")
             ),
-            false => format!("{} was not accepted", self.tried.join(", ")),
+            [one] => format!("{one} was not accepted{unused}"),
+            [all @ .., last] => {
+                format!("{} and {last} were not accepted{unused}", all.join(", "))
+            }
         };
         ClientError::Authentication {
             user: self.user.to_owned(),
@@ -107,14 +128,18 @@ impl Authentication<'_> {
             let key = match read_key(file, prompt).await {
                 Ok(key) => key,
                 Err(reason) if is_required => {
-                    let message = format!(
-                        "{}: the private key cannot be read: {reason}",
-                        file.display()
-                    );
-                    return Err(ClientError::Transport(message));
+                    return Err(ClientError::PrivateKey {
+                        file: file.clone(),
+                        reason: reason.to_string(),
+                        is_encrypted: matches!(reason, KeyError::Encrypted),
+                    });
                 }
                 Err(reason) => {
-                    tracing::debug!(file = %file.display(), reason, "a private key was not used");
+                    tracing::debug!(file = %file.display(), %reason, "a private key was not used");
+                    if matches!(reason, KeyError::Encrypted) {
+                        let unused = format!("the key {} was not used: {reason}", file.display());
+                        self.unused.push(unused);
+                    }
                     continue;
                 }
             };
@@ -196,7 +221,7 @@ impl Authentication<'_> {
 
     async fn password(&mut self, password: String) -> Result<Accepted, ClientError> {
         if self.has(MethodKind::Password) {
-            self.tried.push("the password".to_owned());
+            self.tried.push(PASSWORD.to_owned());
             let result = self
                 .handle
                 .authenticate_password(self.user, password.clone())
@@ -213,8 +238,10 @@ impl Authentication<'_> {
 
     /// `keyboard-interactive` (RFC 4256): the password answers every hidden prompt.
     async fn dialogue(&mut self, password: String) -> Result<Accepted, ClientError> {
-        self.tried
-            .push("the password (keyboard-interactive)".to_owned());
+        // One password, however it is sent.
+        if self.tried.last().is_none_or(|last| last != PASSWORD) {
+            self.tried.push(PASSWORD.to_owned());
+        }
         let started = self
             .handle
             .authenticate_keyboard_interactive_start(self.user, None);
@@ -249,15 +276,18 @@ pub(super) fn failed(error: russh::Error) -> ClientError {
 }
 
 /// Reads a private key; its passphrase is prompted for if it has one.
-async fn read_key(file: &Path, prompt: Option<&PasswordPrompt>) -> Result<PrivateKey, String> {
+async fn read_key(file: &Path, prompt: Option<&PasswordPrompt>) -> Result<PrivateKey, KeyError> {
+    let failed = |reason: &dyn std::fmt::Display| KeyError::Unreadable(reason.to_string());
     match (load_secret_key(file, None), prompt) {
         (Err(russh::keys::Error::KeyIsEncrypted), Some(prompt)) => {
             let text = format!("Passphrase of {}: ", file.display());
             let passphrase = read_prompted(Arc::clone(prompt), text).await;
-            let passphrase = passphrase.map_err(|error| error.to_string())?;
-            load_secret_key(file, Some(&passphrase)).map_err(|error| error.to_string())
+            let passphrase = passphrase.map_err(|error| failed(&error))?;
+            let read = load_secret_key(file, Some(&passphrase));
+            read.map_err(|error| failed(&format_args!("is the passphrase right? ({error})")))
         }
-        (read, _) => read.map_err(|error| error.to_string()),
+        (Err(russh::keys::Error::KeyIsEncrypted), None) => Err(KeyError::Encrypted),
+        (read, _) => read.map_err(|error| failed(&error)),
     }
 }
 

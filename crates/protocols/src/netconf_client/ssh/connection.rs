@@ -90,6 +90,7 @@ pub(in crate::netconf_client) async fn open(
         user,
         host: &server.host,
         tried: Vec::new(),
+        unused: Vec::new(),
         methods: Vec::new(),
     };
     authentication.run().await?;

@@ -1,30 +1,33 @@
 //! The command.
 
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 use espalier_protocols::netconf::Element;
-use espalier_protocols::netconf_client::operations::{ReadOptions, elements_of, get_config};
+use espalier_protocols::netconf_client::operations::{ReadOptions, get_config};
 use espalier_store::{each_tree_change, write_change_json, write_change_text};
 use espalier_terminal::output::{self, Form, escaped};
-use espalier_terminal::{Failure, Result};
+use espalier_terminal::{Failure, Result, document};
 use espalier_yang::Schema;
 use espalier_yang::data::DataTree;
 
 use crate::commands::netconf::connection::Client;
 use crate::commands::netconf::context::{Context, OutputForm};
 use crate::commands::netconf::filter::FilterOptions;
-use crate::commands::netconf::payload::read_text;
-use crate::commands::netconf::server_modules::{data_tree, of_files};
+use crate::commands::netconf::payload::{WRAPPERS, elements, is_json, read_text};
+use crate::commands::netconf::server_modules::{data_tree, json_tree, of_files};
 
 /// Print the differences of the configurations of two servers, or of a server and a file, by node
 #[derive(Args, Debug)]
 #[command(after_help = "\
 A and B are files with data as XML, or targets as those of other operations; a file of the name comes first. A line for each \
 node: `+` only in B, `-` only in A, `~` with another value, or at another place in a list ordered by user. With --json each \
-line is an object in the terms of YANG Patch (RFC 8072). The modules are fetched from the first server; --yang gives others.
+line is an object in the terms of YANG Patch (RFC 8072). The modules are fetched from the first server; --yang gives others. The \
+exit status is 0 with and without differences, 1 or 2 after an error; with --exit-code it is 1 if there are differences.
 
 Examples:
   espalier netconf diff maria@old.example maria@new.example
@@ -40,6 +43,10 @@ pub struct DiffCommand {
     /// The datastore of servers
     #[arg(long, value_name = "DATASTORE", default_value = "running")]
     source: String,
+
+    /// End with the exit status 1 if there are differences
+    #[arg(long)]
+    exit_code: bool,
 
     #[command(flatten)]
     filter: FilterOptions,
@@ -60,7 +67,10 @@ impl DiffCommand {
         ];
         let schema = schema(&sides, client)?;
         let [old, new] = &sides;
-        let (old, new) = (self.tree(&schema, old)?, self.tree(&schema, new)?);
+        let old = self.tree(&schema, old);
+        let old = old.map_err(|failure| of_side(failure, &self.a))?;
+        let new = self.tree(&schema, new);
+        let new = new.map_err(|failure| of_side(failure, &self.b))?;
         let mut out = output::stdout(match form.json {
             true => Form::Json,
             false => Form::Text,
@@ -69,6 +79,7 @@ impl DiffCommand {
         each_tree_change(&schema, &old.nodes, &new.nodes, &mut |found| {
             changes.push(found.change);
         });
+        let is_different = !changes.is_empty();
         for change in changes {
             let mut line = Vec::new();
             match form.json {
@@ -82,12 +93,21 @@ impl DiffCommand {
             }
         }
         out.flush()?;
-        Ok(())
+        match self.exit_code && is_different {
+            true => Err(Failure::different()),
+            false => Ok(()),
+        }
     }
 
     fn side(&self, client: &Client, form: &OutputForm, text: &str) -> Result<Side> {
-        if text == "-" || Path::new(text).is_file() {
+        if text == "-" || is_readable(text) {
             return Ok(Side::File(text.to_owned()));
+        }
+        if looks_like_file(text) {
+            return match Path::new(text).exists() {
+                true => Err(Failure::usage("this is no file with data").in_file(text)),
+                false => Err(Failure::usage("there is no such file").in_file(text)),
+            };
         }
         let target = client.parse_target(text)?;
         let context = Context::connect(client.clone(), &target, form);
@@ -99,13 +119,14 @@ impl DiffCommand {
         match side {
             Side::File(file) => {
                 let text = read_text(file)?;
-                let failed = |message: String| Failure::data(message).in_file(file);
-                let elements = elements_of(&text, &["data", "config"]);
-                let elements = elements.map_err(|error| failed(error.to_string()))?;
+                if is_json(&text) {
+                    return json_tree(schema, &text);
+                }
+                let elements = elements(&text, file, &WRAPPERS)?;
                 let document = format!("<data>{elements}</data>");
                 let data = Element::parse(&document);
-                let data = data.map_err(|error| failed(error.to_string()))?;
-                data_tree(schema, &data).map_err(|failure| failure.in_file(file))
+                let data = data.map_err(|error| Failure::data(error.0))?;
+                data_tree(schema, &data)
             }
             Side::Server(context) => {
                 let options = ReadOptions {
@@ -119,6 +140,28 @@ impl DiffCommand {
             }
         }
     }
+}
+
+/// A failure with the side that it is of.
+fn of_side(failure: Failure, side: &str) -> Failure {
+    match failure.has_file() {
+        true => failure,
+        false => failure.in_file(document::display_name(side)),
+    }
+}
+
+/// Whether there is a file of this name, or a pipe, as a shell makes one for `<(...)`.
+fn is_readable(path: &str) -> bool {
+    let found = fs::metadata(path).map(|found| found.file_type());
+    found.is_ok_and(|kind| kind.is_file() || kind.is_fifo())
+}
+
+/// Whether an argument is the path of a file rather than a target.
+fn looks_like_file(text: &str) -> bool {
+    let is_target = text.contains("://") || text.starts_with("unix:") || text.contains('@');
+    let extension = Path::new(text).extension().and_then(|text| text.to_str());
+    let is_document = matches!(extension, Some("xml" | "json"));
+    !is_target && (is_document || text.contains('/'))
 }
 
 fn schema(sides: &[Side; 2], client: &Client) -> Result<Arc<Schema>> {

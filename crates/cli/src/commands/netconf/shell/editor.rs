@@ -12,7 +12,7 @@ use reedline::{
     ReedlineMenu, Signal, Span, Suggestion, default_emacs_keybindings,
 };
 
-use super::line::completions;
+use super::completion::completions;
 
 /// The number of lines that the history keeps.
 const HISTORY_LINES_MAX: usize = 1000;
@@ -36,8 +36,8 @@ pub enum Typed {
 }
 
 impl Editor {
-    /// An editor with a prompt.
-    pub fn new(prompt: String) -> Self {
+    /// An editor with a prompt, and the modules of the server.
+    pub fn new(prompt: String, modules: Vec<String>) -> Self {
         let menu = ColumnarMenu::default().with_name(MENU);
         let mut keys = default_emacs_keybindings();
         let complete = ReedlineEvent::UntilFound(vec![
@@ -46,7 +46,7 @@ impl Editor {
         ]);
         keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
         let mut editor = Reedline::create()
-            .with_completer(Box::new(Names))
+            .with_completer(Box::new(Names(modules)))
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
             .with_quick_completions(true)
             .with_partial_completions(true)
@@ -96,7 +96,8 @@ fn history() -> Option<FileBackedHistory> {
     FileBackedHistory::with_file(HISTORY_LINES_MAX, file).ok()
 }
 
-struct Names;
+/// Completes words; the names are those of modules.
+struct Names(Vec<String>);
 
 impl Completer for Names {
     fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
@@ -104,13 +105,13 @@ impl Completer for Names {
         let word = begin
             .rfind(char::is_whitespace)
             .map_or(0, |space| space + 1);
-        let found = completions(begin).into_iter();
+        let found = completions(begin, &self.0).into_iter();
         let found: Vec<_> = found
-            .map(|(value, description)| Suggestion {
-                value,
-                description: Some(description),
+            .map(|offer| Suggestion {
+                value: offer.word,
+                description: Some(offer.description),
                 span: Span::new(word, position),
-                append_whitespace: true,
+                append_whitespace: offer.is_whole,
                 ..Suggestion::default()
             })
             .collect();

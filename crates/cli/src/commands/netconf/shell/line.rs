@@ -1,6 +1,6 @@
 //! A line as a command.
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use espalier_terminal::{Failure, Result};
 
 use super::words::split;
@@ -37,7 +37,8 @@ pub enum Command {
 /// What a line is.
 #[derive(Debug)]
 pub enum Parsed {
-    Command(Command, OutputForm),
+    /// With the delimiter of a here-document.
+    Command(Command, OutputForm, Option<String>),
     /// The text of a help.
     Help(String),
     /// No words.
@@ -49,12 +50,13 @@ pub enum Parsed {
 /// # Errors
 /// It is no command.
 pub fn parse(line: &str) -> Result<Parsed> {
-    let words = split(line).map_err(|error| Failure::usage(error.to_string()))?;
+    let mut words = split(line).map_err(|error| Failure::usage(error.to_string()))?;
     if words.is_empty() {
         return Ok(Parsed::Nothing);
     }
+    let delimiter = take_delimiter(&mut words);
     match Line::try_parse_from(words) {
-        Ok(line) => Ok(Parsed::Command(line.command, line.form)),
+        Ok(line) => Ok(Parsed::Command(line.command, line.form, delimiter)),
         Err(error) if error.use_stderr() => {
             let text = error.render().to_string();
             let message = text.strip_prefix("error: ").unwrap_or(&text);
@@ -64,41 +66,18 @@ pub fn parse(line: &str) -> Result<Parsed> {
     }
 }
 
-/// The names of commands, and the long options of one.
-pub fn completions(line_begin: &str) -> Vec<(String, String)> {
-    let command = Line::command();
-    let about = |about: Option<&clap::builder::StyledStr>| {
-        about.map(ToString::to_string).unwrap_or_default()
-    };
-    let mut words = line_begin.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    if !line_begin.trim_start().contains(char::is_whitespace) {
-        let commands = command.get_subcommands();
-        let mut found: Vec<_> = commands
-            .map(|one| (one.get_name().to_owned(), about(one.get_about())))
-            .chain([("help".to_owned(), "Describe the operations".to_owned())])
-            .filter(|(name, _)| name.starts_with(first))
-            .collect();
-        found.sort();
-        return found;
-    }
-    let last = line_begin
-        .rsplit(char::is_whitespace)
-        .next()
-        .unwrap_or_default();
-    let Some(command) = command.find_subcommand(first) else {
-        return Vec::new();
-    };
-    let options = command.get_arguments().filter_map(|argument| {
-        let name = format!("--{}", argument.get_long()?);
-        name.starts_with(last)
-            .then(|| (name, about(argument.get_help())))
-    });
-    options.collect()
+/// Takes `<<END` from the end of a line with `-`.
+fn take_delimiter(words: &mut Vec<String>) -> Option<String> {
+    let last = words.last()?.strip_prefix("<<")?.to_owned();
+    let is_one = !last.is_empty() && words.iter().any(|word| word == "-");
+    is_one.then(|| words.pop())?;
+    Some(last)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
@@ -110,6 +89,7 @@ mod tests {
             "quit",
             "lock",
             "rpc 'a b.xml'",
+            "edit-config - <<END",
         ] {
             assert!(matches!(parse(line), Ok(Parsed::Command(..))), "{line}");
         }
@@ -122,19 +102,5 @@ mod tests {
         for line in ["help", "get --help", "help get"] {
             assert!(matches!(parse(line), Ok(Parsed::Help(_))), "{line}");
         }
-    }
-
-    #[test]
-    fn names_and_options_are_completed() {
-        let names = |line| -> Vec<_> {
-            completions(line)
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect()
-        };
-        assert_eq!(names("ed"), ["edit-config", "edit-data"]);
-        assert!(names("").contains(&"help".to_owned()));
-        assert_eq!(names("commit --persist"), ["--persist", "--persist-id"]);
-        assert!(names("nothing --").is_empty());
     }
 }

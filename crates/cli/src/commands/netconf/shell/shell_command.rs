@@ -1,5 +1,6 @@
 //! The command: lines from a terminal or a script.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, IsTerminal, Write, stderr};
 
 use clap::Args;
@@ -9,6 +10,9 @@ use espalier_terminal::{Failure, Result};
 use super::editor::{Editor, Typed};
 use super::line::{Command, Parsed, parse};
 use crate::commands::netconf::context::Context;
+use crate::commands::netconf::payload::DOCUMENT_BYTES_MAX;
+use crate::commands::netconf::server_modules::list;
+use crate::commands::netconf::subscribe::print_arrived;
 
 /// The longest line of a script, in bytes.
 const LINE_BYTES_MAX: u64 = 16 << 20;
@@ -17,7 +21,9 @@ const LINE_BYTES_MAX: u64 = 16 << 20;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Lines are the operations of `espalier netconf`, with their options; `help` lists them. Words are quoted as in a shell. In a \
-script, # begins a comment, and the first failure ends it, with the exit status of that operation.
+script, # begins a comment, and the first failure ends it, with the exit status of that operation. A document can stand in \
+the script: `edit-config - <<END` takes the lines up to a line END; without <<END, - takes the rest of the script. Notifications \
+that have arrived are printed after each line.
 
 Examples:
   espalier netconf maria@router.example shell
@@ -28,6 +34,9 @@ pub struct Shell {
     #[arg(short, long = "command", value_name = "LINE")]
     commands: Vec<String>,
 }
+
+/// Where lines come from; `None` at their end.
+type NextLine<'a> = dyn FnMut() -> Result<Option<String>> + 'a;
 
 /// Whether the shell goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,15 +71,20 @@ fn next_line() -> Result<Option<String>> {
 }
 
 /// Runs lines; the first failure ends them.
-fn script(context: &mut Context, next: &mut dyn FnMut() -> Result<Option<String>>) -> Result<()> {
-    let mut number = 0_u64;
+fn script(context: &mut Context, next: &mut NextLine<'_>) -> Result<()> {
+    let number = Cell::new(0_u64);
+    let mut next = || {
+        let line = next()?;
+        number.set(number.get() + u64::from(line.is_some()));
+        Ok(line)
+    };
     while let Some(line) = next()? {
-        number += 1;
-        match run_line(context, &line) {
+        let begin = number.get();
+        match run_line(context, &line, &mut next) {
             Ok(Flow::Continue) => {}
             Ok(Flow::End) => return Ok(()),
             Err(failure) if failure.is_silent() => return Err(failure),
-            Err(failure) => return Err(failure.in_file(format!("line {number}"))),
+            Err(failure) => return Err(failure.within(format!("line {begin}"))),
         }
     }
     Ok(())
@@ -78,14 +92,22 @@ fn script(context: &mut Context, next: &mut dyn FnMut() -> Result<Option<String>
 
 /// Runs the lines that a person types; failures are printed.
 fn interactive(context: &mut Context) -> Result<()> {
-    let mut editor = Editor::new(escaped(&context.target.to_string()).into_owned());
+    let prompt = escaped(&context.target.to_string()).into_owned();
+    // Completion of names is a help only.
+    let modules = list(context).unwrap_or_default();
+    let modules = modules.into_iter().map(|module| module.name);
+    let mut editor = Editor::new(prompt, modules.collect());
     loop {
         let line = match editor.next()? {
             Typed::Line(line) => line,
             Typed::Discarded => continue,
             Typed::End => return Ok(()),
         };
-        match run_line(context, &line) {
+        let ran = run_line(context, &line, &mut || match editor.next()? {
+            Typed::Line(line) => Ok(Some(line)),
+            Typed::Discarded | Typed::End => Ok(None),
+        });
+        match ran {
             Ok(Flow::Continue) => {}
             Ok(Flow::End) => return Ok(()),
             // The reader of the output is gone, not the person.
@@ -101,22 +123,50 @@ fn interactive(context: &mut Context) -> Result<()> {
     }
 }
 
-fn run_line(context: &mut Context, line: &str) -> Result<Flow> {
+/// Runs a line. The lines of its here-document are the next ones.
+fn run_line(context: &mut Context, line: &str, next: &mut NextLine<'_>) -> Result<Flow> {
     match parse(line)? {
-        Parsed::Nothing => Ok(Flow::Continue),
-        Parsed::Help(text) => {
-            write!(output::stdout(Form::Text), "{text}")?;
-            Ok(Flow::Continue)
-        }
-        Parsed::Command(Command::Exit, _) => Ok(Flow::End),
-        Parsed::Command(Command::Operation(operation), form) => {
+        Parsed::Nothing => print_arrived(context)?,
+        Parsed::Help(text) => write!(output::stdout(Form::Text), "{text}")?,
+        Parsed::Command(Command::Exit, ..) => return Ok(Flow::End),
+        Parsed::Command(Command::Operation(operation), form, delimiter) => {
+            let document = delimiter.map(|delimiter| here_document(&delimiter, next));
+            context.here_document.set(document.transpose()?);
             operation.check()?;
             let of_session = context.form.clone();
             context.form = form.over(&of_session);
             let done = operation.run(context);
             context.form = of_session;
+            if context.here_document.take().is_some() && done.is_ok() {
+                let message = "the operation does not read the document: its file is not -";
+                return Err(Failure::usage(message));
+            }
+            // After a failure too.
+            print_arrived(context)?;
             done?;
-            Ok(Flow::Continue)
         }
+    }
+    Ok(Flow::Continue)
+}
+
+/// The lines up to one that is the delimiter.
+fn here_document(delimiter: &str, next: &mut NextLine<'_>) -> Result<String> {
+    let mut text = String::new();
+    loop {
+        let Some(line) = next()? else {
+            let message = format!("the document has no end: there is no line “{delimiter}”");
+            return Err(Failure::usage(message));
+        };
+        let line = line.trim_end_matches(['\n', '\r']);
+        if line == delimiter {
+            return Ok(text);
+        }
+        if (text.len() + line.len()) as u64 > DOCUMENT_BYTES_MAX {
+            return Err(Failure::data(format!(
+                "a document has at most {DOCUMENT_BYTES_MAX} bytes (DOCUMENT_BYTES_MAX)"
+            )));
+        }
+        text.push_str(line);
+        text.push('\n');
     }
 }
