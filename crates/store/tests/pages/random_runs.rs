@@ -16,6 +16,9 @@ use rand::seq::IndexedRandom;
 use crate::fixture::{Fixture, Page, app_tag, filtered_page, merge, page};
 use crate::naive::{Anchor, Entry, List, Order, Sort};
 
+/// What an expression means for a number.
+type OfNumber = fn(i32) -> bool;
+
 /// The number of lists in a run, each with several queries.
 const RUNS: u64 = 60;
 
@@ -520,7 +523,7 @@ fn random_pages_of_leaf_lists_are_those_of_the_model() {
             }
         }
         let path = InstancePath::root().child(fixture.path("/m:n").target().unwrap(), Keys::None);
-        let conditions: [(&str, fn(i32) -> bool); 3] = [
+        let conditions: [(&str, OfNumber); 3] = [
             ("unfiltered", |_| true),
             (". > 0", |value| value > 0),
             (". = 7", |value| value == 7),
