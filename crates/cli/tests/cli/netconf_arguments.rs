@@ -220,6 +220,9 @@ fn documents_in_a_script() {
         open.contains("no line “END”") && open.contains("line 1"),
         "{open}"
     );
+    // That of an operation that fails is not the next one's.
+    let unused = "edit-config none.xml --target - <<END\nx\nEND\n";
+    served.netconf_with(&["shell"], unused).failed(2);
     // The number of a line counts those of documents.
     let script = format!("edit-config - <<END\n{}\nEND\nunlock\n", title("x"));
     let error = served.netconf_with(&["shell"], &script).failed(1);
@@ -272,6 +275,12 @@ fn configuration_as_json_is_converted() {
     served
         .netconf(&["copy-config", "--file", "whole.json", "running"])
         .ok();
+    // Annotations are the operations (RFC 7952).
+    let delete = r#"{"m:c": {"e": [{"k": "a", "@": {"ietf-netconf:operation": "delete"}}]}}"#;
+    served.netconf_with(&["edit-config", "-"], delete).ok();
+    let entries = read()["m:c"]["e"].as_array().expect("entries").len();
+    assert_eq!(entries, 2);
+    served.sandbox.write("whole.json", read().to_string());
     let same = ["netconf", "diff", "whole.json", "unix:netconf.sock"];
     assert_eq!(served.sandbox.run(&same).ok(), "");
     let wrong = served.netconf_with(&["edit-config", "-"], r#"{"m:c": {"titel": "x"}}"#);

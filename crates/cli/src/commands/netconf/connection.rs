@@ -81,7 +81,7 @@ pub struct ConnectionOptions {
     #[arg(long, global = true, value_name = "VERSION", value_parser = ["1.0", "1.1"])]
     base: Option<String>,
 
-    /// Use a candidate of this session's own (draft-ietf-netconf-privcand), if the server has the capability
+    /// Use a candidate of this session's own (draft-ietf-netconf-privcand); an error if the server has none
     #[arg(long, global = true)]
     private_candidate: bool,
 

@@ -7,6 +7,7 @@ use std::io::{Write, stderr};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use espalier_protocols::netconf_client::operations::PRIVATE_CANDIDATE;
 use espalier_protocols::netconf_client::{
     ClientError, Notifications, Reply, ReplyStream, Session, Target, connect,
 };
@@ -76,6 +77,12 @@ impl Context {
         let connecting = connect(target, &client.options);
         let session = until_interrupted(&client, connecting)?;
         let session = session.map_err(|error| of_client(error, form.json))?;
+        let capabilities = &client.options.capabilities;
+        let is_private = capabilities.iter().any(|one| one == PRIVATE_CANDIDATE);
+        if is_private && !session.hello().has(PRIVATE_CANDIDATE) {
+            // Its edits would be those of the candidate that all sessions share.
+            return Err(Failure::data("the server has no private candidates"));
+        }
         Ok(Self {
             client,
             session,

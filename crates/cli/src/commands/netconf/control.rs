@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::output::do_operation;
-use super::payload::{place, read_config};
+use super::payload::{datastore, place, read_config};
 
 /// Print the hello of the server: the number of the session, and its capabilities (RFC 6241 §8.1)
 #[derive(Args, Debug)]
@@ -53,6 +53,7 @@ pub struct Lock {
 impl Lock {
     /// Does the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
+        datastore(&self.target)?;
         do_operation(context, &operations::lock(&self.target))
     }
 }
@@ -68,6 +69,7 @@ pub struct Unlock {
 impl Unlock {
     /// Does the operation.
     pub fn run(&self, context: &Context) -> Result<()> {
+        datastore(&self.target)?;
         do_operation(context, &operations::unlock(&self.target))
     }
 }

@@ -67,7 +67,7 @@ impl FilterOptions {
         let wrappers = ["filter"];
         let elements = match subtree.trim_start().starts_with('<') {
             true => elements_of(subtree, &wrappers).map_err(|error| {
-                let message = format!("--subtree is not well-formed: {error}");
+                let message = format!("--subtree is not well-formed: line {}: {error}", error.line);
                 let detail = DataError::new(ErrorTag::MalformedMessage, error.reason);
                 Failure::usage(message).detail(detail.on_line(error.line))
             })?,

@@ -5,7 +5,7 @@ use espalier_protocols::netconf::{BASE_NAMESPACE, Element, NotXml};
 use espalier_terminal::document;
 use espalier_terminal::{Failure, Result};
 
-use super::context::Context;
+use super::context::{Context, DataForm};
 use super::output::print_output;
 use super::payload::{elements, read_document};
 
@@ -32,6 +32,10 @@ impl Rpc {
             |error: NotXml| Failure::data(error.0).in_file(document::display_name(&self.file));
         let text = text.trim_start_matches('\u{feff}').trim();
         let whole = Element::parse(text).map_err(in_file)?;
+        if context.form.output == Some(DataForm::Json) {
+            // Before the operation is done, which may end the session or change the modules.
+            context.schema()?;
+        }
         let (operation, stream) = match whole.is(BASE_NAMESPACE, "rpc") {
             true => {
                 let operation = whole.children().map_err(in_file)?.into_iter().next();

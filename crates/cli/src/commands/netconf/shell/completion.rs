@@ -33,7 +33,9 @@ pub struct Offer {
 
 /// The words that can stand at the end of the begin of a line.
 pub fn completions(line_begin: &str, modules: &[String]) -> Vec<Offer> {
-    let command = Line::command();
+    let mut command = Line::command();
+    // Gives the operations the options that all have.
+    command.build();
     let mut words: Vec<&str> = line_begin.split_whitespace().collect();
     let last = match line_begin.ends_with(char::is_whitespace) {
         true => "",
@@ -43,7 +45,6 @@ pub fn completions(line_begin: &str, modules: &[String]) -> Vec<Offer> {
         let commands = command.get_subcommands();
         let mut found: Vec<_> = commands
             .map(|one| offer(one.get_name(), one.get_about()))
-            .chain([offer("help", Some(&"Describe the operations".into()))])
             .filter(|one| one.word.starts_with(last))
             .collect();
         found.sort_by(|one, other| one.word.cmp(&other.word));

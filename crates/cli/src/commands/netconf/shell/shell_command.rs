@@ -132,10 +132,9 @@ fn run_line(context: &mut Context, line: &str, next: &mut NextLine<'_>) -> Resul
         Parsed::Command(Command::Operation(operation), form, delimiter) => {
             let document = delimiter.map(|delimiter| here_document(&delimiter, next));
             context.here_document.set(document.transpose()?);
-            operation.check()?;
             let of_session = context.form.clone();
             context.form = form.over(&of_session);
-            let done = operation.run(context);
+            let done = operation.check().and_then(|()| operation.run(context));
             context.form = of_session;
             if context.here_document.take().is_some() && done.is_ok() {
                 let message = "the operation does not read the document: its file is not -";
