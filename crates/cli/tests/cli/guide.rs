@@ -329,6 +329,10 @@ fn restconf_guide_runs_as_printed() {
         text.contains("core-1") && text.contains("yang-library"),
         "{text}"
     );
+    let patch = block("restconf.md", "### YANG Patch");
+    let text = curl(&sandbox, &server, &format!("{variables}{patch}"));
+    let ok = r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"move-lab","ok":[null]}}"#;
+    assert!(text.contains(ok), "{text}");
 }
 
 /// A new account has none of the folders.
