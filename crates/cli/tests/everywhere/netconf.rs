@@ -336,12 +336,12 @@ impl<'s> Netconf<'s> {
     }
 
     /// A text with the names of the table for sessions. The server names them by their connections:
-    /// `USER/netconf-STARTED-PROCESS-PLACE`.
+    /// `USER/netconf-SERVER-PLACE`.
     fn renamed(&self, text: &str) -> String {
         let mut text = text.to_owned();
         let start = format!("{}/netconf-", self.peer);
         while let Some(begin) = text.find(&start) {
-            let is_end = |c: char| !c.is_ascii_digit() && c != '-';
+            let is_end = |c: char| !c.is_ascii_hexdigit() && c != '-';
             let after = begin + start.len();
             let end = text[after..]
                 .find(is_end)

@@ -127,11 +127,9 @@ fn edits() -> Vec<Case> {
             "RFC 6241 §7.2: “remove” of what does not exist is ignored",
         ),
         same(edit("<what>1</what>"), "unknown-element"),
-        differ(
+        same(
             edit_with("", "<other xmlns=\"urn:none\"/>"),
             "unknown-namespace",
-            "nothing",
-            "RFC 6241 §4.2, appendix A: there is a reply, with unknown-namespace",
         ),
     ]
 }
@@ -490,10 +488,15 @@ fn replies_are_those_of_netconfd_or_those_of_the_rfc() {
         },
         |server: &Netconfd| {
             let mut theirs = Raw::start(&mut server.subsystem());
+            let mut others = Vec::new();
             for case in groups() {
                 let expected = case.theirs.unwrap_or(case.ours);
-                assert_eq!(theirs.reply(&case.request), expected, "{}", case.request);
+                let reply = theirs.reply(&case.request);
+                if reply != expected {
+                    others.push(format!("{}: {reply}, not {expected}", case.request));
+                }
             }
+            assert!(others.is_empty(), "{}", others.join("\n"));
         },
     );
 }

@@ -205,7 +205,7 @@ fn state_data_is_rejected_if_only_configuration_is_accepted() {
     };
     let json = r#"{"farm:farm":{"weather":{"rain":1}}}"#;
     let errors = errors_of(parse_json(&schema, json, Root::Datastore, &options));
-    assert_eq!(errors, [(1, "bad-element", "/farm:farm".to_owned())]);
+    assert_eq!(errors, [(1, "unknown-element", "/farm:farm".to_owned())]);
 }
 
 #[test]
