@@ -120,7 +120,7 @@ fn updates_are_pushed_over_ssh_and_the_socket_until_the_server_ends() {
         <establish-subscription xmlns=\"urn:ietf:params:xml:ns:yang:ietf-subscribed-notifications\" \
         xmlns:yp=\"urn:ietf:params:xml:ns:yang:ietf-yang-push\">\
         <yp:datastore xmlns:ds=\"urn:ietf:params:xml:ns:yang:ietf-datastores\">ds:running</yp:datastore>\
-        <yp:periodic><yp:period>10</yp:period></yp:periodic></establish-subscription></rpc>]]>]]>";
+        <yp:periodic><yp:period>100</yp:period></yp:periodic></establish-subscription></rpc>]]>]]>";
     let stdio = ["netconf-stdio", "--netconf-socket", "netconf.sock"];
     let mut clients = [ssh(&sandbox, &server), sandbox.command(&stdio)].map(|mut command| {
         let mut client = command
@@ -138,6 +138,10 @@ fn updates_are_pushed_over_ssh_and_the_socket_until_the_server_ends() {
             message.clear();
             let length = output.read_until(b'>', &mut message).expect("output");
             assert!(length > 0, "the session ended after {updates} updates");
+            assert!(
+                !message.ends_with(b"</rpc-error>"),
+                "there is no subscription"
+            );
             updates += u32::from(message.starts_with(b"</push-update"));
         }
         (client, output)

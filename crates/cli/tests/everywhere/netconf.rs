@@ -31,13 +31,14 @@ const MALFORMED: &str = "documents that are not well-formed XML";
 const COPIES: &str = "copies of datastores that RFC 6241 does not have";
 const WHOLE: &str = "edits that replace the nodes of a document";
 const TESTED: &str = "edits of a candidate that are tested first";
+const UNKNOWN_MODULES: &str = "expressions with names of modules that do not exist";
 const TOP: &str = "a datastore without its nodes";
 const TRIMMED: &str = "a leaf that has its default, where these are left out";
 
 const OF_RUNNING: &str = "partial locks of other datastores than running";
 const OF_CANDIDATE: &str = "commits of other datastores than the candidate";
 
-pub const LIMITS: [Limit; 16] = [
+pub const LIMITS: [Limit; 17] = [
     Limit {
         name: DOCUMENTS,
         reason: "they are sent in XML, so they must be translated",
@@ -93,6 +94,10 @@ pub const LIMITS: [Limit; 16] = [
     Limit {
         name: OF_CANDIDATE,
         reason: "commit and discard-changes have no parameter for them",
+    },
+    Limit {
+        name: UNKNOWN_MODULES,
+        reason: "a prefix that is neither declared nor a module is an error, as its client would wait for ever",
     },
     Limit {
         name: TOP,
@@ -611,7 +616,14 @@ fn create_subscription(receive: &Receive) -> String {
 impl FrontEnd for Netconf<'_> {
     fn run(&mut self, request: &Request) -> Outcome {
         if let Operation::Receive(receive) = &request.operation {
-            return self.receive(receive);
+            let has_unknown = match &receive.filter {
+                Some(EventFilterText::XPath(text)) => text.contains("/none:"),
+                _ => false,
+            };
+            return match has_unknown && !events::is_established(receive) {
+                true => Outcome::Inexpressible(UNKNOWN_MODULES),
+                false => self.receive(receive),
+            };
         }
         self.author = match &request.operation {
             // As the operations of the library have it.

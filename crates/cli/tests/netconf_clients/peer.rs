@@ -241,8 +241,8 @@ fn parameters() -> Vec<Case> {
         differ(
             "<what xmlns=\"urn:none\"/>",
             "operation-not-supported",
-            "nothing",
-            "RFC 6241 §4.2: there is a reply",
+            "unknown-namespace",
+            "RFC 6241 appendix A has both tags",
         ),
         same(lock("lock"), "ok"),
         same(lock("lock"), "lock-denied"),
